@@ -15,6 +15,7 @@ from logparse import unwrap
 from logparse.errors import PatternError
 from logparse.patterns import SEARCH_SECONDS, Field, Pattern, PatternSet
 from logparse.prefilter import open_end
+from logparse.units import BYTES
 from logparse.unwrap import Line, Passage, RawLine
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MAX_JOIN = 4
 TAIL = 1 << 14
 NARROWEST_TERMINAL = 40
+PRINTED_UNITS = {unit.lower(): unit for unit in BYTES} | {"bytes": "B", "byte": "B"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +132,25 @@ def _text_key(field: Field) -> str:
 
 def _reading(field: Field, pattern: Pattern, found: regex.Match[str], number: int) -> Reading:
     value = plain(found[field.group])
-    label = field.label or pattern.label
-    if label and label.startswith("@"):
-        label = (found[label[1:]] or "").strip().lower() or None
+    label = _named(field.label or pattern.label, found)
+    unit = _named(field.unit, found) or "B"
     at = found[field.at] if field.at else None
     return Reading(
         quantity=field.quantity or "",
         value=value,
-        unit=field.unit,
+        unit=PRINTED_UNITS.get(unit.lower(), unit),
         step=last_digit(value) if field.step == "printed" else field.step,
         line=number,
         at=plain(at) if at else None,
-        label=label,
+        label=label.lower() if label else None,
     )
+
+
+def _named(name: str | None, found: regex.Match[str]) -> str | None:
+    """`name` itself, or what the group matched where it is `@group`."""
+    if not name or not name.startswith("@"):
+        return name
+    return (found[name[1:]] or "").strip() or None
 
 
 def plain(text: str) -> str:
@@ -290,10 +298,7 @@ def check(patterns: PatternSet) -> list[str]:
 
 def _faults(pattern: Pattern, patterns: PatternSet) -> Iterable[str]:
     groups = set(pattern.regex.groupindex)
-    used = {f.group for f in pattern.fields} | {f.at for f in pattern.fields if f.at}
-    used |= {f.label[1:] for f in pattern.fields if f.label and f.label.startswith("@")}
-    if pattern.label and pattern.label.startswith("@"):
-        used.add(pattern.label[1:])
+    used = {f.group for f in pattern.fields} | pattern.helpers
     if groups != used:
         yield f"groups {sorted(groups ^ used)} are in the regex or in the fields, but not in both"
         return

@@ -51,6 +51,7 @@ class Field:
     step: str = "0"
     at: str | None = None
     label: str | None = None
+    """`unit` and `label` may be `@name`: what the group of that name matched."""
     quantity: str | None = None
     identity: str | None = None
     setting: str | None = None
@@ -88,6 +89,13 @@ class Pattern:
     def id(self) -> str:
         """`engine/name`, as `logparse patterns show` takes it."""
         return f"{self.engine}/{self.name}"
+
+    @cached_property
+    def helpers(self) -> set[str]:
+        """Groups of the regex that say something about a field: what it is for, its label, its unit."""
+        named = {f.at for f in self.fields if f.at}
+        marked = [self.label, *(f.label for f in self.fields), *(f.unit for f in self.fields)]
+        return named | {name[1:] for name in marked if name and name.startswith("@")}
 
     @cached_property
     def regex(self) -> regex.Pattern[str]:
@@ -275,7 +283,7 @@ def _field(group: str, spec: dict[str, Any], who: str) -> Field:
         raise PatternError(f"{who}: field {group} names the unknown quantity {field.quantity!r}")
     if field.identity and field.identity not in IDENTITIES:
         raise PatternError(f"{who}: field {group} names the unknown identity {field.identity!r}")
-    if field.quantity:
+    if field.quantity and not field.unit.startswith("@"):
         is_size = unit_bytes(field.unit) is not None
         if is_size != (QUANTITIES[field.quantity].kind == "memory"):
             raise PatternError(f"{who}: field {group}: unit {field.unit!r} does not fit {field.quantity}")

@@ -76,6 +76,21 @@ class Releases:
             (low is None or low <= version) and (high is None or version <= high) for low, high in self.spans
         )
 
+    def meets(self, other: Releases) -> bool:
+        """True where some release may lie in both."""
+        return bool(self.intersect(other).spans)
+
+    def intersect(self, other: Releases) -> Releases:
+        """Ranges that lie in both."""
+        both = []
+        for low, high in self.spans:
+            for other_low, other_high in other.spans:
+                first = max((v for v in (low, other_low) if v), default=None)
+                last = min((v for v in (high, other_high) if v), default=None)
+                if first is None or last is None or first <= last:
+                    both.append((first, last))
+        return Releases(tuple(both))
+
     def __str__(self) -> str:
         return ", ".join(f"{low or ''}..{high or ''}" if low != high else str(low) for low, high in self.spans)
 

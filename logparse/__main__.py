@@ -1,0 +1,5 @@
+"""`python -m logparse`."""
+
+from logparse.cli import main
+
+main()

@@ -1,0 +1,252 @@
+"""The command line: reads options, calls the library, writes results. Nothing else knows typer.
+
+Results go to standard output, everything else to standard error. Heavy imports stay inside the commands, so
+that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from logparse import __version__
+from logparse.errors import InputError, LogparseError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from logparse.settings import Setting
+    from logparse.sources import Source
+
+app = typer.Typer(
+    name="logparse",
+    help="Read a vLLM or SGLang start-up log and say where the GPU memory went.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Sources = Annotated[
+    list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Logs or folders; - or nothing is standard input.")
+]
+Clipboard = Annotated[bool, typer.Option("--clipboard", help="Read the clipboard.")]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option("-o", "--output", help="Write here instead; the suffix chooses the format. Repeatable."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Engine = Annotated[str | None, typer.Option("--engine", help="Only runs of this engine: vllm or sglang.")]
+EngineVersion = Annotated[str | None, typer.Option("--engine-version", help="The release, where the log has no banner.")]
+RunOption = Annotated[int | None, typer.Option("--run", help="Only this run (engine start), counted from 0.")]
+RankOption = Annotated[str | None, typer.Option("--rank", help="Only this rank, such as TP0.")]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Keep keys, paths, users and addresses in quoted lines.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No hints on standard error.")]
+
+
+def main() -> None:
+    """Run the command line and end the process with the right exit code."""
+    try:
+        app()
+    except LogparseError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"logparse: {' '.join(text.split())}\n")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"logparse {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Read a vLLM or SGLang start-up log and say where the GPU memory went."""
+
+
+def _open(names: Sequence[str] | None, clipboard: bool, quiet: bool) -> list[Source]:
+    from logparse import sources
+
+    if clipboard:
+        return [sources.from_clipboard()]
+    opened: list[Source] = []
+    for name in names or ["-"]:
+        if name == "-":
+            if sys.stdin.isatty() and not quiet:
+                _say("reading from the terminal; paste a log and end with Ctrl-D (or give a file)")
+            opened.append(sources.from_stdin())
+        elif Path(name).is_dir():
+            opened += [sources.from_path(path) for path in sources.logs_in(name)]
+        else:
+            opened.append(sources.from_path(name))
+    return opened
+
+
+def _told(engine_version: str | None) -> list[Setting]:
+    from logparse.settings import Setting
+    from logparse.versions import Version
+
+    if engine_version is None:
+        return []
+    if Version.parse(engine_version) is None:
+        raise UsageError(f"--engine-version {engine_version!r} is not a release; write it as 0.27.0")
+    return [Setting("version", engine_version, "told")]
+
+
+def _write(text: str, output: Path | None, force: bool) -> None:
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+        return
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists; give --force to overwrite it")
+    try:
+        temporary = output.with_name(f".{output.name}.{os.getpid()}.part")
+        temporary.write_text(text, "utf-8")
+        temporary.replace(output)
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
+
+
+# -- observe ------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def observe(
+    source: Sources = None,
+    format_: Annotated[str, typer.Option("-f", "--format", help="jsonl, csv or parquet.")] = "jsonl",
+    output: Output = None,
+    force: Force = False,
+    clipboard: Clipboard = False,
+    engine: Engine = None,
+    engine_version: EngineVersion = None,
+    run: RunOption = None,
+    rank: RankOption = None,
+    no_redact: NoRedact = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print every number that the log tells, one row each."""
+    from logparse import frames, log
+
+    parsed = log.read(_open(source, clipboard, quiet), told=_told(engine_version), redact=not no_redact)
+    rows = (
+        row
+        for row in frames.observation_rows([r for r in parsed.parsed if engine in (None, r.engine)], redact=not no_redact)
+        if run in (None, row["run"]) and rank in (None, row["rank"])
+    )
+    targets: list[Path | None] = list(output or [None])
+    kept = list(rows)
+    for target in targets:
+        kind = (target.suffix.lstrip(".") if target and target.suffix else format_).lower()
+        _write_table(kept, kind, target, force)
+
+
+def _write_table(rows: Iterable[dict[str, Any]], kind: str, output: Path | None, force: bool) -> None:
+    from logparse import frames
+
+    if kind in ("jsonl", "json"):
+        import json
+
+        _write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows) or "\n", output, force)
+        return
+    import pandas as pd
+
+    table = pd.DataFrame(list(rows), columns=list(frames.OBSERVATIONS)).astype(frames.OBSERVATIONS)
+    if kind == "csv":
+        _write(table.to_csv(index=False), output, force)
+    elif kind == "parquet":
+        if output is None:
+            raise UsageError("parquet is a binary format; give a file with -o")
+        if output.exists() and not force:
+            raise UsageError(f"{output} exists; give --force to overwrite it")
+        try:
+            table.to_parquet(output, index=False)
+        except ImportError:
+            raise UsageError('writing parquet needs pyarrow: pip install "logparse[parquet]"') from None
+    else:
+        raise UsageError(f"format {kind!r} is not known; choose jsonl, csv or parquet")
+
+
+# -- patterns -----------------------------------------------------------------------------------------------
+
+patterns_app = typer.Typer(help="Look at, try and check the pattern sets.", no_args_is_help=True)
+app.add_typer(patterns_app, name="patterns")
+Folder = Annotated[Path | None, typer.Option("--patterns", help="A folder of pattern sets, instead of those shipped.")]
+
+
+def _pattern_set(folder: Path | None) -> Any:
+    from logparse import patterns
+
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder of pattern sets")
+    return patterns.load(folder) if folder else patterns.default()
+
+
+@patterns_app.command("list")
+def patterns_list(engine: Engine = None, folder: Folder = None) -> None:
+    """List all patterns: name, phase, releases."""
+    chosen = [p for p in _pattern_set(folder).patterns if engine in (None, p.engine)]
+    width = max((len(p.id) for p in chosen), default=0)
+    _write("\n".join(f"{p.id:{width}}  {p.phase:8}  {p.releases}" for p in chosen), None, False)
+
+
+@patterns_app.command("show")
+def patterns_show(name: str, folder: Folder = None) -> None:
+    """Show one pattern: its regex, its fields and its samples."""
+    pattern = _pattern_set(folder).get(name)
+    lines = [f"{pattern.id}  ({pattern.topic}.toml)", f"releases  {pattern.releases}", f"phase     {pattern.phase}",
+             f"anchor    {pattern.anchor}", f"regex     {pattern.source}"]  # fmt: skip
+    for field in pattern.fields:
+        meaning = field.quantity or field.identity or field.setting or field.settings
+        unit = f" in {field.unit} ± {field.step}/2" if field.quantity else ""
+        lines.append(f"field     {field.group}: {meaning}{unit}")
+    lines += [f"sample    {sample.line}" for sample in pattern.samples]
+    _write("\n".join(lines), None, False)
+
+
+@patterns_app.command("check")
+def patterns_check(folder: Folder = None) -> None:
+    """Check every pattern against its own samples and against the others."""
+    from logparse import match
+    from logparse.errors import PatternError
+
+    known = _pattern_set(folder)
+    faults = match.check(known)
+    if faults:
+        for fault in faults:
+            _say(fault)
+        raise PatternError(f"{len(faults)} faults in {len(known.patterns)} patterns; see above")
+    _write(f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None, False)
+
+
+@patterns_app.command("try")
+def patterns_try(source: Sources = None, clipboard: Clipboard = False, quiet: Quiet = False, folder: Folder = None) -> None:
+    """Say which pattern read which line, and what it read."""
+    from logparse import match
+
+    known = _pattern_set(folder)
+    lines = []
+    for log in _open(source, clipboard, quiet):
+        for event in match.events(log, known):
+            facts = [f"{r.quantity}={r.value} {r.unit}" + (f" @{r.at}" if r.at else "") for r in event.readings]
+            facts += [f"{key}={text[:60]!r}" for key, text, _ in event.texts]
+            lines.append(f"{log.name}:{event.line.number}  {event.pattern.id}  {', '.join(facts)}")
+    _write("\n".join(lines) or "no pattern matched", None, False)

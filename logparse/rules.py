@@ -26,6 +26,7 @@ class Rules:
     version: Version | None = None
     _entries: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     _defaults: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    _asks: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     aliases: dict[str, str] = field(default_factory=dict, repr=False)
 
     def get(self, name: str) -> str | None:
@@ -35,6 +36,10 @@ class Rules:
     def default(self, setting: str) -> str | None:
         """Default of a setting, or None where it cannot be told."""
         return self._agreed([entry for entry in self._defaults if entry["setting"] == setting])
+
+    def ask(self, need: str) -> dict[str, str] | None:
+        """The command that makes this release say what is missing; None where nothing would."""
+        return next((e for e in self._asks if e["need"] == need and self._holds(e["releases"])), None)
 
     def _agreed(self, entries: list[dict[str, Any]]) -> str | None:
         values = {str(entry["value"]) for entry in entries if self._holds(entry["releases"])}
@@ -67,5 +72,6 @@ def rules_for(engine: str, version: Version | None = None, era: Releases | None 
         version,
         tuple(data.get("rule", ())),
         tuple(data.get("default", ())),
+        tuple(data.get("ask", ())),
         dict(data.get("aliases", {})),
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from logparse.match import Event
 
 COMMON = "common"
+PROFILING = "profiling"
 _ORDER = {"init": 0, "load": 1, "profile": 2, "kv_cache": 3, "capture": 4, "ready": 5, "serving": 6}
 _STARTS = ("start", "server_start")
 
@@ -209,7 +210,39 @@ def _attributed(events: list[Event]) -> list[Event]:
         state = pools.setdefault(event.line.rank, _Pools())
         role = event.role or state.role(event, has_draft)
         out.append(_labelled(replace(event, role=role), swa))
+    return _ranked(_profiling_captures(out))
+
+
+def _profiling_captures(events: list[Event]) -> list[Event]:
+    """Mark graph captures that a process made before it sized the KV cache: they were part of profiling."""
+    sized = {_who(e): i for i, e in enumerate(events) if any(r.quantity == "kv_cache_available" for r in e.readings)}
+    last = max(sized.values(), default=-1)
+    out = []
+    for index, event in enumerate(events):
+        early = index < sized.get(_who(event), last) and any(r.quantity == "cuda_graphs" for r in event.readings)
+        out.append(_relabel(event, PROFILING) if early and event.pattern.engine == "vllm" else event)
     return out
+
+
+def _relabel(event: Event, label: str) -> Event:
+    return replace(event, readings=tuple(replace(r, label=label) for r in event.readings))
+
+
+def _ranked(events: list[Event]) -> list[Event]:
+    """Number the workers that print figures of one rank without saying which: `#0`, `#1`, by order."""
+    silent = [e for e in events if e.line.rank is None and e.line.pid is not None and _speaks_for_rank(e)]
+    workers = list(dict.fromkeys((e.line.process, e.line.pid) for e in silent))
+    if len(workers) < 2 or any(e.line.rank for e in events if _speaks_for_rank(e)):
+        return events
+    numbers = {worker: f"#{index}" for index, worker in enumerate(workers)}
+    return [
+        replace(e, line=replace(e.line, rank=numbers[e.line.process, e.line.pid])) if e in silent else e
+        for e in events
+    ]
+
+
+def _speaks_for_rank(event: Event) -> bool:
+    return any(r.quantity in ("weights", "kv_cache_available", "cuda_graphs") for r in event.readings)
 
 
 @dataclass

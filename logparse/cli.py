@@ -7,7 +7,9 @@ that `--help` is quick.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +21,10 @@ from logparse.errors import InputError, LogparseError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from logparse.report import Report
     from logparse.settings import Setting
     from logparse.sources import Source
+    from logparse.units import Interval
 
 app = typer.Typer(
     name="logparse",
@@ -45,6 +49,7 @@ Engine = Annotated[str | None, typer.Option("--engine", help="Only runs of this 
 EngineVersion = Annotated[str | None, typer.Option("--engine-version", help="The release, where the log has no banner.")]
 RunOption = Annotated[int | None, typer.Option("--run", help="Only this run (engine start), counted from 0.")]
 RankOption = Annotated[str | None, typer.Option("--rank", help="Only this rank, such as TP0.")]
+Device = Annotated[str | None, typer.Option("--device", help="The card, such as A10 or H100, where the log has no total.")]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Keep keys, paths, users and addresses in quoted lines.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No hints on standard error.")]
 
@@ -100,15 +105,16 @@ def _open(names: Sequence[str] | None, clipboard: bool, quiet: bool) -> list[Sou
     return opened
 
 
-def _told(engine_version: str | None) -> list[Setting]:
+def _told(engine_version: str | None, **settings: float | None) -> list[Setting]:
     from logparse.settings import Setting
     from logparse.versions import Version
 
-    if engine_version is None:
-        return []
-    if Version.parse(engine_version) is None:
-        raise UsageError(f"--engine-version {engine_version!r} is not a release; write it as 0.27.0")
-    return [Setting("version", engine_version, "told")]
+    told = [Setting(name, str(value), "told") for name, value in settings.items() if value is not None]
+    if engine_version is not None:
+        if Version.parse(engine_version) is None:
+            raise UsageError(f"--engine-version {engine_version!r} is not a release; write it as 0.27.0")
+        told.append(Setting("version", engine_version, "told"))
+    return told
 
 
 def _write(text: str, output: Path | None, force: bool) -> None:
@@ -124,6 +130,130 @@ def _write(text: str, output: Path | None, force: bool) -> None:
         temporary.replace(output)
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
+
+
+# -- report -------------------------------------------------------------------------------------------------
+
+TotalMemory = Annotated[
+    str | None, typer.Option("--total-memory", help="Memory of one card as CUDA reports it, such as 22.06GiB.")
+]
+Utilization = Annotated[
+    float | None, typer.Option("--gpu-memory-utilization", min=0, max=1, help="vLLM's flag, where the log lacks it.")
+]
+Fraction = Annotated[
+    float | None, typer.Option("--mem-fraction-static", min=0, max=1, help="SGLang's flag, where the log lacks it.")
+]
+Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Also list every number with its line.")]
+Format = Annotated[str | None, typer.Option("-f", "--format", help="text, md or json.")]
+Json = Annotated[bool, typer.Option("--json", help="The same as -f json.")]
+_FORMATS = {"text": "text", "txt": "text", "md": "md", "markdown": "md", "json": "json"}
+
+
+@app.command()
+def report(
+    source: Sources = None,
+    format_: Format = None,
+    as_json: Json = False,
+    output: Output = None,
+    force: Force = False,
+    clipboard: Clipboard = False,
+    total_memory: TotalMemory = None,
+    device: Device = None,
+    gpu_memory_utilization: Utilization = None,
+    mem_fraction_static: Fraction = None,
+    engine: Engine = None,
+    engine_version: EngineVersion = None,
+    run: RunOption = None,
+    rank: RankOption = None,
+    no_redact: NoRedact = False,
+    color: Color = "auto",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Report where the GPU memory went, whether it adds up, and what the log does not say."""
+    from logparse import log
+    from logparse.reconcile import reconcile
+
+    total = _total(total_memory, device)
+    told = _told(
+        engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static
+    )
+    parsed = log.read(_open(source, clipboard, quiet), told=told, redact=not no_redact)
+    made = _narrowed(reconcile(parsed, total_memory=total), engine, run, rank)
+    _write_report(made, output, "json" if as_json else format_, force, color, verbose)
+
+
+def _total(total_memory: str | None, device: str | None) -> Interval | None:
+    from logparse.units import size_interval
+
+    if total_memory is not None:
+        try:
+            return size_interval(total_memory)
+        except ValueError as error:
+            raise UsageError(f"--total-memory: {error}") from None
+    if device is not None:
+        from logparse.estimate import devices
+
+        return devices.total_memory(device)
+    return None
+
+
+def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | None) -> Report:
+    """The report on the runs and the rank that were asked for."""
+    from dataclasses import replace
+
+    runs = [r for r in made.runs if engine in (None, r.engine) and run in (None, r.index)]
+    if not runs:
+        had = ", ".join(f"{r.index} ({r.engine})" for r in made.runs)
+        raise UsageError(f"no run fits --engine and --run; this log has {had}")
+    if rank is not None:
+        known = sorted({row.rank for r in runs for row in r.ledger if row.rank})
+        if rank not in known:
+            raise UsageError(f"no rank {rank}; this log has {', '.join(known) or 'no rank tags'}")
+        runs = [replace(r, main_rank=rank) for r in runs]
+    return replace(made, runs=tuple(runs))
+
+
+def _write_report(
+    made: Report, outputs: list[Path] | None, format_: str | None, force: bool, color: str, verbose: bool
+) -> None:
+    if color not in ("auto", "always", "never"):
+        raise UsageError(f"--color {color!r} is not known; choose auto, always or never")
+    for target in outputs or [None]:
+        kind = format_ or (target.suffix.lstrip(".") if target else "") or "text"
+        if kind.lower() not in _FORMATS:
+            raise UsageError(f"format {kind!r} is not known; choose {', '.join(sorted(set(_FORMATS.values())))}")
+        _write(_rendered(made, _FORMATS[kind.lower()], target is None, color, verbose), target, force)
+
+
+def _rendered(made: Report, kind: str, to_terminal: bool, color: str, verbose: bool) -> str:
+    if kind == "json":
+        return made.to_json()
+    from logparse import render
+
+    if kind == "md":
+        return render.to_markdown(made)
+    automatic = to_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size((100, 24)).columns
+    colored = color == "always" or (color == "auto" and automatic)
+    return render.to_text(made, color=colored, width=width, verbose=verbose)
+
+
+@app.command()
+def explain(name: Annotated[str, typer.Argument(help="A quantity, an account, a check or an outcome.")]) -> None:
+    """Explain a name that a report uses."""
+    from logparse.phrases import explain as explained
+
+    text = explained(name)
+    if text is None:
+        from logparse.phrases import words
+        from logparse.quantities import QUANTITIES
+
+        known = sorted({*QUANTITIES, *words()["account"], *words()["check"], *words()["outcome"]})
+        close = get_close_matches(name, known, n=3, cutoff=0.5)
+        raise UsageError(f"nothing is called {name!r}; did you mean {', '.join(close) or 'one of: logparse explain weights'}")
+    _write(text, None, False)
 
 
 # -- observe ------------------------------------------------------------------------------------------------

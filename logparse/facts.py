@@ -109,14 +109,17 @@ class Facts:
         return found[-1] if found else None
 
     def setting(self, name: str) -> Figure | None:
-        """A numeric setting, or its default in this release, or None."""
+        """A numeric setting, or its default in this release, or None.
+
+        A default counts only where the log dumps the arguments: an excerpt without them may have any value.
+        """
         setting = self.run.settings.get(name)
         if setting is not None and (number := _number(setting.value)) is not None:
             evidence = (Evidence(setting.source, setting.line),) if setting.line else ()
             return Figure(Interval.exactly(number), "told" if setting.origin == "told" else "read", evidence)
         if setting is not None and setting.value not in ("None", "null"):
             return None
-        default = _number(self.run.rules.default(name) or "")
+        default = _number(self.run.rules.default(name) or "") if self.run.has_arguments else None
         return None if default is None else Figure(Interval.exactly(default), "default")
 
     def any_phase(self, quantity: str, *, label: str | None = None) -> Figure | None:

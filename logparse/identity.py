@@ -57,7 +57,7 @@ def _setting(run: Run, name: str) -> Fact | None:
     setting = run.settings.get(name)
     if setting is None:
         default = run.rules.default(name)
-        return None if default is None else Fact(name, default, "default")
+        return Fact(name, default, "default") if default is not None and run.has_arguments else None
     if setting.value in ("None", "null", "", "[]", "{}"):
         return None
     value = setting.value.removeprefix("torch.")[:_LONGEST_VALUE]

@@ -7,6 +7,7 @@ together with the lines that follow it, in case somebody wrapped it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from logparse import unwrap
 from logparse.errors import PatternError
 from logparse.patterns import SEARCH_SECONDS, Field, Pattern, PatternSet
 from logparse.prefilter import open_end
+from logparse.settings import is_open
 from logparse.units import BYTES
 from logparse.unwrap import Line, Passage, RawLine
 
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     from logparse.sources import Block, Source
 
 MAX_JOIN = 4
-TAIL = 1 << 14
-NARROWEST_TERMINAL = 40
+"""Lines that are joined to the one on which a message begins; the settings of an engine fill more."""
+MAX_DUMP = 400
+TAIL = 1 << 15
+_NUMBER = re.compile(r"[-+]?\d{1,25}(?:\.\d{0,25})?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d{1,25}")
+_REST_OF_NUMBER = re.compile(r"\s*(?!\d{1,4}[-:/]\d)(?!\d+\.\d+\.\d)[.,]?\d")
 PRINTED_UNITS = {unit.lower(): unit for unit in BYTES} | {"bytes": "B", "byte": "B"}
 
 
@@ -63,20 +68,24 @@ class Event:
         return next((value for key, value, _ in self.texts if key == name), None)
 
 
-def match_line(raw: RawLine, following: Sequence[RawLine], patterns: PatternSet, source: str = "") -> list[Event]:
+def match_line(
+    raw: RawLine, following: Sequence[RawLine], patterns: PatternSet, source: str = "", width: int | None = None
+) -> list[Event]:
     """Find the events that begin on a physical line.
 
     Args:
         raw: the line.
-        following: a few lines after it, for messages that were wrapped.
+        following: the lines after it, for messages that were wrapped.
         patterns: what to look for.
         source: name of the file, kept in each event.
+        width: the column at which a terminal wrapped the log, where that is known.
     """
     events: list[Event] = []
-    for passage in unwrap.passages(raw):
+    for passage in unwrap.passages(raw, patterns.by_anchor):
         events += match_passage(passage, patterns)
-    if following and (loose := _open_anchors(raw, following, events, patterns)):
-        events = _merge(events, _match_joined(raw, following, loose, patterns))
+    if following and (loose := _open_anchors(raw, following, events, patterns, width)):
+        more = _match_joined(raw, following, loose, patterns, width)
+        events = [event for event in _merge(events, more) if not _cut_in_two(event, raw, following, width)]
     return [replace(event, source=source) for event in events]
 
 
@@ -114,7 +123,7 @@ def _event(pattern: Pattern, found: regex.Match[str], line: Line, passage: Passa
     readings, texts = [], []
     for field in pattern.fields:
         text = found[field.group]
-        if text is None:
+        if text is None or (field.quantity and not _NUMBER.fullmatch(plain(text))):
             continue
         number = passage.number_at(found.start(field.group))
         if field.quantity:
@@ -180,80 +189,106 @@ def events(source: Source, patterns: PatternSet) -> Iterator[Event]:
 def _block_events(block: Block, tail: str, patterns: PatternSet, source: str) -> Iterator[Event]:
     text = block.text + tail
     number, counted = block.first, 0
-    for start in patterns.prefilter.line_starts(block.text):
+    width = unwrap.wrap_width(block.text, patterns)
+    for start in patterns.prefilter.line_starts(block.text, tail):
         number += text.count("\n", counted, start)
         counted = start
-        yield from _line_events(text, start, number, patterns, source)
+        lines = following_lines(text, start, number, patterns)
+        yield from match_line(lines[0], lines[1:], patterns, source, width)
 
 
-def _line_events(text: str, start: int, number: int, patterns: PatternSet, source: str) -> list[Event]:
-    lines = []
-    for offset in range(MAX_JOIN + 1):
+def following_lines(text: str, start: int, number: int, patterns: PatternSet) -> list[RawLine]:
+    """The line that begins at `start`, and those after it that may belong to it."""
+    lines: list[RawLine] = []
+    more = MAX_JOIN + 1
+    while len(lines) < more:
         end = text.find("\n", start)
-        lines.append(RawLine(number + offset, text[start : end if end >= 0 else len(text)]))
+        lines.append(RawLine(number + len(lines), text[start : end if end >= 0 else len(text)]))
+        if len(lines) == 1 and any(anchor in lines[0].text for anchor in patterns.dump_anchors):
+            more = MAX_DUMP
         if end < 0:
             break
         start = end + 1
-    return match_line(lines[0], lines[1:], patterns, source)
+    return lines
 
 
 # -- messages that were wrapped -----------------------------------------------------------------------------
 
 
 def _open_anchors(
-    raw: RawLine, following: Sequence[RawLine], events: list[Event], patterns: PatternSet
+    raw: RawLine, following: Sequence[RawLine], events: list[Event], patterns: PatternSet, width: int | None
 ) -> list[Pattern]:
     """Patterns whose anchor stands on the line, or across its end, but whose message is not complete there."""
-    parts = unwrap.decode(raw.text)
+    parts = unwrap.decode(raw.text, patterns.by_anchor)
     last = parts[-1] if parts else ""
-    done = [event.line.text for event in events]
-    reaches_end = [event.line.text for event in events if last.rstrip(" `\"'\\").endswith(event.line.text.rstrip())]
-    loose: list[Pattern] = []
+    broken = width is not None and unwrap.visible_width(raw.text) == width
+    open_text = last.rstrip(" `\"'\\")
+    done = [e.line.text for e in events if not _goes_on(e, open_text, broken=broken)]
     split = set(patterns.prefilter.split(open_end(last), _head(following[0])))
+    loose: list[Pattern] = []
     for anchor, group in patterns.by_anchor.items():
-        complete = any(anchor in text for text in done) and not any(anchor in text for text in reaches_end)
-        if anchor in split or (anchor in last and not complete):
+        if anchor in split or (anchor in last and not any(anchor in text for text in done)):
             loose += group
     return loose
 
 
+def _goes_on(event: Event, line: str, *, broken: bool) -> bool:
+    """True where the message reaches the end of its line, so that it may go on; a dump does only while it is open."""
+    if not line.endswith(event.line.text.rstrip(" `\"'\\")):
+        return False
+    dumps = [text for key, text, _ in event.texts if key.startswith("settings:")]
+    return broken or not dumps or is_open(dumps[-1])
+
+
 def _head(raw: RawLine) -> str:
     parts = unwrap.decode(raw.text)
-    return unwrap.strip_continuation(parts[0])[:80] if parts else ""
+    return unwrap.strip_continuation(parts[0]).lstrip()[:80] if parts else ""
 
 
 def _match_joined(
-    raw: RawLine, following: Sequence[RawLine], loose: list[Pattern], patterns: PatternSet
+    raw: RawLine, following: Sequence[RawLine], loose: list[Pattern], patterns: PatternSet, width: int | None
 ) -> list[Event]:
-    lines = [raw]
+    lines = [raw, *_continuation(following, patterns)]
+    counts = [*range(2, min(len(lines), MAX_JOIN + 1) + 1)]
+    counts += [len(lines)] if len(lines) > MAX_JOIN + 1 else []
     best: list[Event] = []
-    for index, line in enumerate(following[:MAX_JOIN]):
-        passages = unwrap.passages(line)
-        if not passages or not passages[0].text.strip() or unwrap.begins_message(passages[0], patterns):
-            break
-        lines.append(line)
+    for count in counts:
         for glue in (" ", ""):
-            passage = unwrap.joined(lines, glue)
+            passage = unwrap.joined(lines[:count], glue, patterns.by_anchor, width)
             found = match_passage(passage, patterns, loose)
-            wanted = [e for e in found if e.line.number == raw.number and e.end > passage.starts[index + 1]]
-            if not glue:
-                wanted = [e for e in wanted if _plausible(e, passage, lines)]
-            best = _merge(best, wanted)
+            wanted = [e for e in found if e.line.number == raw.number and e.end > passage.starts[-1]]
+            best = _merge(best, [e for e in wanted if _plausible(e, passage, lines, width)])
     return best
 
 
-def _plausible(event: Event, passage: Passage, lines: Sequence[RawLine]) -> bool:
-    """Glueing two lines without a space may make a number of two: allow it only where a terminal broke the line."""
+def _continuation(following: Sequence[RawLine], patterns: PatternSet) -> Iterator[RawLine]:
+    """The lines up to the next that begins a message, or is empty."""
+    for line in following:
+        parts = unwrap.passages(line)
+        if not parts or not parts[0].text.strip() or unwrap.begins_message(parts[0], patterns):
+            return
+        yield line
+
+
+def _plausible(event: Event, passage: Passage, lines: Sequence[RawLine], width: int | None) -> bool:
+    """Joining two lines may make one number of two: allow it only where a terminal is known to have broken the line."""
     for index, start in enumerate(passage.starts[1:]):
         digits = passage.text[start - 1 : start].isdigit() and passage.text[start : start + 1].isdigit()
-        if event.start < start < event.end and digits and not _full_width(lines, index):
+        if event.start < start < event.end and digits and unwrap.visible_width(lines[index].text) != width:
             return False
     return True
 
 
-def _full_width(lines: Sequence[RawLine], index: int) -> bool:
-    widths = [len(line.text.rstrip("\r\n")) for line in lines]
-    return widths[index] >= NARROWEST_TERMINAL and widths[index] == max(widths)
+def _cut_in_two(event: Event, raw: RawLine, following: Sequence[RawLine], width: int | None) -> bool:
+    """True where the last figure of a message may go on in the next line, which nothing decides: better not read."""
+    length = unwrap.visible_width(raw.text)
+    if width is not None or length < max(unwrap.NARROWEST_TERMINAL, unwrap.visible_width(following[0].text)):
+        return False
+    if event.line.number != raw.number or not raw.text.rstrip("\r\n").endswith(event.line.text):
+        return False
+    values = [r.value for r in event.readings] + [text for _, text, _ in event.texts]
+    digit = event.line.text[-1:].isdigit() and any(plain(event.line.text).endswith(value) for value in values)
+    return digit and _REST_OF_NUMBER.match(following[0].text) is not None
 
 
 def _merge(events: list[Event], more: list[Event]) -> list[Event]:

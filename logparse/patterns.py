@@ -162,6 +162,11 @@ class PatternSet:
         return Prefilter(self.by_anchor)
 
     @cached_property
+    def dump_anchors(self) -> tuple[str, ...]:
+        """Anchors of the lines that dump all settings; wrapped, they fill many lines."""
+        return tuple({p.anchor for p in self.patterns if any(f.settings for f in p.fields)})
+
+    @cached_property
     def rank_regexes(self) -> dict[str, regex.Pattern[str]]:
         """Per engine, the expression that finds each part of a rank tag."""
         return {engine: regex.compile(source) for engine, source in self.rank_tags.items()}
@@ -255,7 +260,7 @@ def _pattern(entry: dict[str, Any], engine: str, topic: str, where: str) -> Patt
     if entry.get("marks") not in (None, *MARKS):
         raise PatternError(f"{who}: marks is {entry['marks']!r}, must be one of {', '.join(sorted(MARKS))}")
     if not _ANCHOR.fullmatch(entry["anchor"]):
-        raise PatternError(f"{who}: the anchor {entry['anchor']!r} is too short or has characters that wrappings change")
+        raise PatternError(f"{who}: the anchor {entry['anchor']!r} is too short or has characters that wraps change")
     return Pattern(
         engine=engine,
         name=entry["name"],

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHORTEST_PART = 4
 """An anchor's first part at a line's end must be this long to count: shorter ones stand everywhere."""
+CLOSING, REST = 8, 200
+"""Characters that may close a broken line, and those of the next line that may go on with an anchor."""
 
 
 def open_end(line: str) -> str:
@@ -32,12 +34,12 @@ class Prefilter:
                 self._beginnings.setdefault(anchor[:cut].rstrip(), []).append(anchor)
         self._longest = max(map(len, self._beginnings), default=0)
 
-    def line_starts(self, block: str) -> list[int]:
-        """Offsets in `block` at which the lines that matter begin, in order."""
+    def line_starts(self, block: str, tail: str = "") -> list[int]:
+        """Offsets in `block` at which the lines that matter begin, in order; `tail` is what follows the block."""
         found: set[int] = set()
         for anchor in self.anchors:
             found.update(self._lines_with(block, anchor))
-        found.update(self._broken(block))
+        found.update(self._broken(block, tail))
         return sorted(found)
 
     @staticmethod
@@ -50,21 +52,21 @@ class Prefilter:
                 return
             at = block.find(anchor, end)
 
-    def _broken(self, block: str) -> Iterator[int]:
-        start = 0
+    def _broken(self, block: str, tail: str) -> Iterator[int]:
+        start, reach = 0, self._longest + CLOSING
         while (end := block.find("\n", start)) >= 0:
-            if any(self.split(open_end(block[max(start, end - self._longest - 8):end]), block[end + 1:end + 200])):
+            after = block[end + 1 : end + REST] or tail[:REST]
+            if any(self.split(open_end(block[max(start, end - reach) : end]), after)):
                 yield start
             start = end + 1
 
     def split(self, before: str, after: str) -> Iterator[str]:
         """Anchors that begin at the end of `before` and go on at the start of `after`."""
-        before = before[-self._longest:]
-        candidates = (self._beginnings.get(before[cut:]) for cut in range(len(before) - SHORTEST_PART + 1))
+        before = before[-self._longest :]
         head = ""
-        for anchors, cut in zip(candidates, range(len(before)), strict=False):
-            for anchor in anchors or ():
+        for at in range(len(before) - SHORTEST_PART + 1):
+            for anchor in self._beginnings.get(before[at:], ()):
                 head = head or after.partition("\n")[0].lstrip(" \t>|│\"'`")
-                rest = anchor[len(before) - cut:].lstrip()
+                rest = anchor[len(before) - at :].lstrip()
                 if rest and head.startswith(rest):
                     yield anchor

@@ -28,7 +28,6 @@ def _table(kind: Kind, scope: Scope, **gists: str) -> list[Quantity]:
 
 
 _ALL = [
-    # fmt: off
     *_table("memory", "rank",
         weights="Memory that the model's weights hold on this rank once loaded.",
         checkpoint="Size of the checkpoint files as the engine counted them on disk.",
@@ -183,7 +182,6 @@ _ALL = [
         prompt_throughput="Prompt tokens per second.",
         generation_throughput="Generated tokens per second.",
     ),
-    # fmt: on
 ]
 
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in _ALL}

@@ -24,14 +24,21 @@ class Rules:
     era: Releases | None = None
     """Releases that the run can be; None: nothing is known."""
     version: Version | None = None
+    seen: frozenset[str] = frozenset()
+    """Names of the patterns that matched."""
     _entries: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     _defaults: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    _wordings: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     _asks: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     aliases: dict[str, str] = field(default_factory=dict, repr=False)
 
     def get(self, name: str) -> str | None:
-        """Value of a rule, or None where it cannot be told."""
-        return self._agreed([entry for entry in self._entries if entry["name"] == name])
+        """Value of a rule, or None where it cannot be told.
+
+        What a wording in the log itself says about it comes before what the release says.
+        """
+        said = [e["value"] for e in self._wordings if e["rule"] == name and e["pattern"] in self.seen]
+        return said[-1] if said else self._agreed([entry for entry in self._entries if entry["name"] == name])
 
     def default(self, setting: str) -> str | None:
         """Default of a setting, or None where it cannot be told."""
@@ -63,15 +70,19 @@ def _read(engine: str) -> dict[str, Any]:
         raise PatternError(f"{engine}/rules.toml is not valid TOML: {error}") from None
 
 
-def rules_for(engine: str, version: Version | None = None, era: Releases | None = None) -> Rules:
+def rules_for(
+    engine: str, version: Version | None = None, era: Releases | None = None, seen: frozenset[str] = frozenset()
+) -> Rules:
     """Rules of an engine for a release, or for the releases that its wordings leave."""
     data = _read(engine)
     return Rules(
         engine,
         era,
         version,
+        seen,
         tuple(data.get("rule", ())),
         tuple(data.get("default", ())),
+        tuple(data.get("wording", ())),
         tuple(data.get("ask", ())),
         dict(data.get("aliases", {})),
     )

@@ -62,12 +62,18 @@ class Run:
         version = self.version
         if version and self.version_source == "banner" and self.era and version not in self.era:
             version = None
-        return rules_for(self.engine, version, self.era)
+        seen = frozenset(e.pattern.name for e in self.events if e.pattern.engine == self.engine)
+        return rules_for(self.engine, version, self.era, seen)
 
     @cached_property
     def settings(self) -> dict[str, Setting]:
         """Settings by name: what the engine says it uses, else what was asked for."""
         return _settings(self)
+
+    @cached_property
+    def has_arguments(self) -> bool:
+        """True where the log dumps the arguments, so that what is not among them has its default."""
+        return any(key.startswith("settings:") for e in self.events for key, _, _ in e.texts)
 
     @cached_property
     def outcome(self) -> str:
@@ -214,14 +220,25 @@ def _attributed(events: list[Event]) -> list[Event]:
 
 
 def _profiling_captures(events: list[Event]) -> list[Event]:
-    """Mark graph captures that a process made before it sized the KV cache: they were part of profiling."""
-    sized = {_who(e): i for i, e in enumerate(events) if any(r.quantity == "kv_cache_available" for r in e.readings)}
-    last = max(sized.values(), default=-1)
-    out = []
+    """Mark what a vLLM replica allocated or captured before it sized its KV cache: it was part of profiling."""
+    sized: dict[str | None, int] = {}
     for index, event in enumerate(events):
-        early = index < sized.get(_who(event), last) and any(r.quantity == "cuda_graphs" for r in event.readings)
-        out.append(_relabel(event, PROFILING) if early and event.pattern.engine == "vllm" else event)
-    return out
+        if any(r.quantity == "kv_cache_available" for r in event.readings) and event.pattern.phase == "profile":
+            sized[_replica(event)] = index
+    return [
+        _relabel(event, PROFILING)
+        if event.pattern.engine == "vllm"
+        and event.pattern.phase in ("kv_cache", "capture")
+        and index < sized.get(_replica(event), -1)
+        else event
+        for index, event in enumerate(events)
+    ]
+
+
+def _replica(event: Event) -> str | None:
+    """The data-parallel replica that an event belongs to."""
+    first = (event.line.rank or "").split("_")[0]
+    return first if first.startswith("DP") else None
 
 
 def _relabel(event: Event, label: str) -> Event:

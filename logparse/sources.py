@@ -147,7 +147,7 @@ def from_clipboard() -> Source:
 
 
 def logs_in(folder: str | Path) -> list[Path]:
-    """Files under `folder` that may be logs, in order of their names; hidden ones and links are left out.
+    """Files under `folder` that may be logs, in order of their names; hidden and empty ones and links are left out.
 
     Raises:
         InputError: there are none.
@@ -165,7 +165,11 @@ def _may_be_log(path: Path, folder: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in _COMPRESSED:
         suffix = Path(path.stem).suffix.lower()
-    return not hidden and suffix in _LOG_SUFFIXES and not path.is_symlink() and path.is_file()
+    return not hidden and suffix in _LOG_SUFFIXES and _is_filled(path)
+
+
+def _is_filled(path: Path) -> bool:
+    return not path.is_symlink() and path.is_file() and path.stat().st_size > 0
 
 
 # -- bytes to lines -------------------------------------------------------------------------------------------
@@ -188,19 +192,21 @@ def _blocks(name: str, chunks: Iterator[bytes]) -> Iterator[Block]:
 
 def _decoded(name: str, chunks: Iterator[bytes]) -> Iterator[str]:
     decoder: codecs.IncrementalDecoder | None = None
-    seen = False
+    said = False
     for data in chunks:
-        seen = True
         if decoder is None:
             if data.startswith(_HOLE):
                 data = data.lstrip(b"\0")
             if not data:
                 continue
             decoder, data = _decoder(name, data)
-        yield decoder.decode(data)
-    if decoder is None:
-        raise InputError(f"{name} holds only zeros; copy it again" if seen else f"{name} is empty; give a log with lines in it")
-    yield decoder.decode(b"", final=True)
+        text = decoder.decode(data)
+        said = said or bool(text.strip("\0\ufeff \t\r\n"))
+        yield text
+    text = decoder.decode(b"", final=True) if decoder else ""
+    if not (said or text):
+        raise InputError(f"{name} is empty; check what should have written it")
+    yield text
 
 
 def _bytes(name: str, stream: BinaryIO) -> Iterator[bytes]:
@@ -209,7 +215,7 @@ def _bytes(name: str, stream: BinaryIO) -> Iterator[bytes]:
         kind = next((kind for magic, kind in _MAGIC if magic.match(start)), None)
         raw = _chunks(start, stream)
         yield from raw if kind is None else _unpacked(_codec(name, kind), raw)
-    except (EOFError, lzma.LZMAError, zlib.error, _Damaged) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, _DamagedError) as error:
         raise InputError(f"{name} is compressed but cut short or damaged ({error}); copy it again") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}; check the file") from None
@@ -221,7 +227,7 @@ def _chunks(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
         start = stream.read(BLOCK)
 
 
-class _Damaged(Exception):
+class _DamagedError(Exception):
     """A compressed stream breaks its format."""
 
 
@@ -259,7 +265,7 @@ def _decompress(codec: _Codec, data: bytes) -> bytes:
     except (EOFError, lzma.LZMAError, zlib.error):
         raise
     except Exception as error:  # bz2 raises OSError, zstandard an error of its own
-        raise _Damaged(str(error)) from None
+        raise _DamagedError(str(error)) from None
 
 
 def _codec(name: str, kind: str) -> Callable[[], _Codec]:

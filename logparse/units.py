@@ -9,6 +9,7 @@ Arithmetic is done in `Fraction`, so a step of 0.01 GiB is exactly that.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -81,37 +82,38 @@ def total(parts: list[Interval]) -> Interval:
     return sum(parts, Interval.exactly(0))
 
 
-def parse_size(text: str) -> int:
-    """Read a size such as `22.06GiB`, `24 GB` or `1073741824` and return bytes.
-
-    Raises:
-        ValueError: `text` is not a size.
-    """
-    digits = text.strip().rstrip("BbiKMGTkmgt").strip()
-    unit = text.strip()[len(digits):].strip() or "B"
-    known = {name.lower(): size for name, size in BYTES.items()} | {"k": KIB, "m": MIB, "g": GIB, "t": TIB}
-    if unit.lower() not in known:
-        raise ValueError(f"{text!r} is not a size; write it as 22.06GiB")
-    try:
-        size = Fraction(digits.replace(",", "").replace("_", "")) * known[unit.lower()]
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text!r} is not a size; write it as 22.06GiB") from None
-    if size <= 0:
-        raise ValueError(f"{text!r} is not a positive size")
-    return round(size)
+_SIZE = re.compile(r"(\d{1,3}(?:[,_]\d{3})+|\d{1,20})(?:\.(\d{1,20}))?\s*([A-Za-z]*)", re.ASCII)
+_SUFFIXES = {name.lower(): size for name, size in BYTES.items()} | {
+    short + i: size for short, size in (("k", KIB), ("m", MIB), ("g", GIB), ("t", TIB)) for i in ("", "i")
+}
 
 
 def size_interval(text: str) -> Interval:
-    """Read a size as `parse_size` does, but keep what its last digit leaves open."""
-    size = parse_size(text)
-    digits = text.strip().rstrip("BbiKMGTkmgt").strip().replace(",", "").replace("_", "")
-    unit = Fraction(size) / Fraction(digits) if Fraction(digits) else Fraction(1)
-    decimals = len(digits.partition(".")[2])
-    if not decimals:
-        return Interval.exactly(size)
-    half = unit / 10**decimals / 2
-    middle = Fraction(digits) * unit
-    return Interval(middle - half, middle + half)
+    """Read a size such as `22.06GiB`, `24 GB` or `1073741824` and keep what its last decimal leaves open.
+
+    A size without decimals is taken as exact. `GB` is 10**9 bytes; `G` and `Gi` are 2**30.
+
+    Raises:
+        ValueError: `text` is not a positive size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    unit = _SUFFIXES.get((found[3] or "B").lower()) if found else None
+    if not found or unit is None:
+        raise ValueError(f"{text!r} is not a size; write it as 22.06GiB")
+    whole, decimals = re.sub("[,_]", "", found[1]), found[2] or ""
+    if not int(whole + decimals):
+        raise ValueError(f"{text!r} is not a positive size")
+    step = f"1/{10 ** len(decimals)}" if decimals else "0"
+    return Interval.printed(f"{whole}.{decimals or 0}", step, unit)
+
+
+def parse_size(text: str) -> int:
+    """Read a size as `size_interval` does and return its middle in whole bytes.
+
+    Raises:
+        ValueError: `text` is not a positive size.
+    """
+    return round(size_interval(text).middle)
 
 
 def unit_bytes(unit: str) -> int | None:

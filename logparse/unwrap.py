@@ -15,25 +15,37 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from logparse.patterns import PatternSet, Prefix
 
 # Colours, with the escape character or with what is left of it after copying.
 _ANSI = re.compile(
-    r"(?:\x1b|\\x1b|\\u001b|\\033|\\e|␛|\^\[)(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|(?<![\w\]])\[\d{1,3}(?:;\d{1,3})*m"
+    r"(?:\x1b|\\x1b|\\u001b|\\033|\\e|␛|\^\[)"
+    r"(?:\[[0-9;?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))"
+    r"|(?<![\w\]])\[\d{1,3}(?:;\d{1,3}){0,8}m"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2060\ufeff]")
 _ESCAPES = re.compile(r'\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["\\/bfnrt]))')
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
-_ESCAPED_NEWLINE = re.compile(r'\\+[nr](?![a-z])|\\+"|\\+u[0-9a-fA-F]{4}|\\+t')
-_TAG = re.compile(r"</?(?:span|pre|code|div|br|p|b|i|em|font|td|tr|li|strong|samp|a)\b[^<>]*>", re.I)
+_ESCAPED = re.compile(r'(?<!\\)\\++(?:[nr](?![a-z])|"|t|u[0-9a-fA-F]{4}|x1b)')
+_QUOTE = re.compile(r"(?<!\\)(?:\\\\)*+([\"'])")
+_TAG = re.compile(r"</?(?:span|pre|code|div|br|p|b|i|em|font|td|tr|li|strong|samp|a)\b[^<>]{0,99}>", re.I)
 _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5}|#x[0-9a-f]{1,5});", re.I)
 # What Markdown, a mail or a terminal puts at the start of a continued line.
-_CONTINUATION = re.compile(r"^(?:[ \t]*(?:>|\||│|#(?= )|\*(?= ))[ \t]?)*[ \t]*")
-_EXCEPTION = re.compile(r"(?:^|[\s|>\"'`(\]])(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning): $")
+_CONTINUATION = re.compile(r"(?:[ \t]*+(?:>|\||│|\*(?= ))[ \t]?)*+")
+# A state of a progress bar; the next one overwrites it.
+_BAR = re.compile(r"\d{1,3}%[^|\d]{0,20}\|")
+_EXCEPTION = re.compile(
+    r"(?:^|[\s|>\"'`(\]])(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning): $"
+)
 MAX_PREFIX = 400
 MAX_DECODES = 3
+MAX_WRAPPERS = 6
+MAX_DIGITS = 12
+NARROWEST_TERMINAL = 40
+DECODED_QUOTE = "`"
+"""Stands for the quote that opened an encoded string, once that is decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,63 +85,110 @@ class Passage:
         return self.numbers[bisect_right(self.starts, offset) - 1]
 
 
-def decode(text: str) -> list[str]:
+def decode(text: str, anchors: Iterable[str] = (), *, escapes: bool = True) -> list[str]:
     """Decode one physical line into the logical lines that are inside it, without colours.
 
-    A JSON string with `\\n` in it, or a line with carriage returns, holds several.
+    A JSON string with `\\n` in it, or a line with carriage returns, holds several. Escapes are resolved only where
+    the first of `anchors` stands in a quoted string: the engines' own messages may hold escapes as well.
     """
     for _ in range(MAX_DECODES):
-        if "\\" not in text or not _ESCAPED_NEWLINE.search(text):
+        decoded = _without_html(text)
+        decoded = _unquoted(decoded, anchors) if escapes else decoded
+        if decoded == text:
             break
-        text = _ESCAPES.sub(_unescape, _ANSI.sub("", text))
-    if "<" in text or "&" in text:
-        text = _TAG.sub("", text) if "</" in text or "<br" in text or "<span" in text else text
-        text = html.unescape(text) if _ENTITY.search(text) else text
+        text = decoded
     if "\x1b" in text or "[" in text or "\\" in text or "␛" in text:
         text = _ANSI.sub("", text)
     parts = re.split(r"[\r\n]+", text) if "\r" in text or "\n" in text else [text]
-    return [_CONTROL.sub("", part).replace("\u00a0", " ") for part in parts if part]
+    return [_INVISIBLE.sub("", part).replace("\u00a0", " ") for part in _last_states(parts) if part]
+
+
+def _without_html(text: str) -> str:
+    if "<" in text and ("</" in text or "<br" in text or "<span" in text):
+        text = _TAG.sub("", text)
+    return html.unescape(text) if "&" in text and _ENTITY.search(text) else text
+
+
+def _unquoted(text: str, anchors: Iterable[str]) -> str:
+    if "\\" not in text or not _ESCAPED.search(text):
+        return text
+    first = min((at for anchor in anchors if (at := text.find(anchor)) >= 0), default=None)
+    if first is None:
+        return _ESCAPES.sub(_unescape, text)
+    quotes = [found.end() - 1 for found in _QUOTE.finditer(text, 0, first)]
+    for mark in "\"'":
+        mine = [at for at in quotes if text[at] == mark]
+        if len(mine) % 2:
+            return text[: mine[-1]] + DECODED_QUOTE + _ESCAPES.sub(_unescape, text[mine[-1] + 1 :])
+    return text
 
 
 def _unescape(found: re.Match[str]) -> str:
     code, byte, simple = found.groups()
-    if simple:
-        return _SIMPLE[simple]
-    return chr(int(code or byte, 16))
+    return _SIMPLE[simple] if simple else chr(int(code or byte, 16))
 
 
-def passages(raw: RawLine) -> list[Passage]:
+def _last_states(parts: list[str]) -> list[str]:
+    """Leave out the states of a progress bar that a later one overwrote."""
+    if len(parts) < 2:
+        return parts
+    bars = [bool(_BAR.search(part)) for part in parts]
+    return [part for part, bar, next_bar in zip(parts, bars, [*bars[1:], False], strict=True) if not (bar and next_bar)]
+
+
+def passages(raw: RawLine, anchors: Iterable[str] = ()) -> list[Passage]:
     """Decode a physical line into passages."""
-    return [Passage(part, (0,), (raw.number,)) for part in decode(raw.text)]
+    return [Passage(part, (0,), (raw.number,)) for part in decode(raw.text, anchors)]
 
 
-def joined(lines: Sequence[RawLine], glue: str) -> Passage:
+def joined(lines: Sequence[RawLine], glue: str, anchors: Iterable[str] = (), width: int | None = None) -> Passage:
     """Join consecutive physical lines that were one before somebody wrapped them.
 
-    `glue` is what the break stands for: a space (Markdown breaks at spaces) or nothing (a terminal breaks anywhere).
+    `glue` is what a break stands for: a space (Markdown breaks at spaces) or nothing (a terminal breaks anywhere;
+    where its `width` is known, a shorter line lost a space at its end).
     """
-    texts, starts, numbers, length = [], [], [], 0
+    texts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    encoded = bool(_ESCAPED.search(lines[0].text))
     for index, line in enumerate(lines):
-        parts = decode(line.text) or [""]
-        part = parts[-1] if index == 0 else parts[0]
+        parts = decode(line.text, anchors, escapes=encoded) or [""]
+        part = parts[-1] if index == 0 else strip_continuation(parts[0])
         if index:
-            part = strip_continuation(part)
-            if glue:
-                texts.append(glue)
-                length += len(glue)
-        if index < len(lines) - 1 and glue:
-            part = part.rstrip()
+            between = glue if glue or width is None or visible_width(lines[index - 1].text) >= width else " "
+            texts[-1] = f"{texts[-1].rstrip()} " if between else texts[-1]
+            part = part.lstrip() if between else part
+            length = sum(map(len, texts))
         starts.append(length)
-        numbers.append(line.number)
         texts.append(part)
-        length += len(part)
-    return Passage("".join(texts), tuple(starts), tuple(numbers))
+    return Passage("".join(texts), tuple(starts), tuple(line.number for line in lines))
 
 
 def strip_continuation(text: str) -> str:
-    """Take off what Markdown, a mail or a terminal puts before a continued line."""
+    """Take off what Markdown or a mail puts before a continued line; blanks of the text itself stay."""
     found = _CONTINUATION.match(text)
     return text[found.end():] if found else text
+
+
+def visible_width(text: str) -> int:
+    """Length of a physical line as it was copied, without its line end."""
+    return len(text.rstrip("\r\n"))
+
+
+def wrap_width(text: str, patterns: PatternSet) -> int | None:
+    """The column at which a terminal broke the lines of `text`, or None where none did.
+
+    Broken lines are all of one length, nothing is longer, and what follows most of them begins no message.
+    """
+    lines = text.split("\n")
+    widths = [visible_width(line) for line in lines]
+    widest = max(widths)
+    broken = [index for index, width in enumerate(widths[:-1]) if width == widest]
+    if widest < NARROWEST_TERMINAL or len(broken) < 3:
+        return None
+    some = broken[:: len(broken) // 50 + 1]
+    continued = [i for i in some if not begins_message(Passage(lines[i + 1][:MAX_PREFIX], (0,), (1,)), patterns)]
+    return widest if 2 * len(continued) > len(some) else None
 
 
 def begins_message(passage: Passage, patterns: PatternSet) -> bool:
@@ -139,7 +198,7 @@ def begins_message(passage: Passage, patterns: PatternSet) -> bool:
 
 
 def _cuts(head: str) -> list[int]:
-    return [found.end() for found in re.finditer(r"[\])] +", head)][:4]
+    return [found.end() for found in re.finditer(r"[\])] +|: ", head)][:8]
 
 
 def _search(prefix: Prefix, left: str) -> dict[str, str] | None:
@@ -157,7 +216,8 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
     if named := _EXCEPTION.search(left):
         left = left[: named.start() + 1] if left[named.start()] in " |>]" else left[: named.start()]
     groups = _prefix_groups(left, engine, patterns)
-    if groups is None and not anywhere and not _boundary(left):
+    stream, peeled = _peeled(passage.text[: min(start, MAX_PREFIX)], patterns)
+    if groups is None and not anywhere and not _boundary(left[peeled:] if start <= MAX_PREFIX else left):
         return None
     groups = groups or {}
     tags = groups.get("process", "") + groups.get("ranks", "")
@@ -168,11 +228,11 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
         time=groups.get("time"),
         level=groups.get("level"),
         process=groups.get("process"),
-        pid=int(groups["pid"]) if "pid" in groups else None,
+        pid=_number(groups.get("pid")),
         rank=_rank(tags, engine, patterns) or _rank(outer[-120:] if "pid=" in outer else "", engine, patterns),
         file=groups.get("file"),
-        lineno=int(groups["lineno"]) if "lineno" in groups else None,
-        stream=_stream(passage.text, patterns),
+        lineno=_number(groups.get("lineno")),
+        stream=stream,
     )
 
 
@@ -181,6 +241,10 @@ def _prefix_groups(left: str, engine: str, patterns: PatternSet) -> dict[str, st
         if engine in (prefix.engine, "common") and (groups := _search(prefix, left)):
             return groups
     return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and len(text) <= MAX_DIGITS else None
 
 
 def _boundary(left: str) -> bool:
@@ -203,8 +267,13 @@ def _rank(tags: str, engine: str, patterns: PatternSet) -> str | None:
     return None
 
 
-def _stream(text: str, patterns: PatternSet) -> str | None:
-    for wrapping in patterns.wrappings:
-        if wrapping.regex and (found := wrapping.regex.match(text, timeout=1.0)):
-            return found.groupdict().get("stream")
-    return None
+def _peeled(line: str, patterns: PatternSet) -> tuple[str | None, int]:
+    """Take wrappers off the start of a line: the stream that they name, and where they end."""
+    stream, at = None, 0
+    for _ in range(MAX_WRAPPERS):
+        found = next((m for w in patterns.wrappings if w.regex and (m := w.regex.match(line, at, timeout=1.0))), None)
+        if found is None or found.end() == at:
+            break
+        at = found.end()
+        stream = found.groupdict().get("stream") or stream
+    return stream, at

@@ -9,11 +9,12 @@ from functools import total_ordering
 from logparse.errors import PatternError
 
 _VERSION = re.compile(
-    r"v?(?P<release>\d+(?:\.\d+){1,3})"
-    r"(?:[._-]?(?P<stage>rc|post|dev|a|b)(?P<number>\d*))?"
-    r"(?:\.?dev(?P<dev>\d+))?"
-    r"(?:\+(?P<local>[\w.]+))?"
+    r"v?(?P<release>\d{1,9}(?:\.\d{1,9}){1,3})"
+    r"(?:[._-]?(?P<stage>rc|post|dev|a|b)(?P<number>\d{0,9}))?"
+    r"(?:\.?dev(?P<dev>\d{1,9}))?"
+    r"(?:\+(?P<local>[\w.-]+))?"
 )
+_NO_DEV = 10**9
 _STAGES = {"dev": -4, "a": -3, "b": -2, "rc": -1, "": 0, "post": 1}
 
 
@@ -35,7 +36,7 @@ class Version:
         stage, number, dev = found["stage"] or "", found["number"], found["dev"]
         return cls(
             text.strip().removeprefix("v"),
-            (release + (0,) * (4 - len(release)), _STAGES[stage], int(number or 0), -1 if dev else 0),
+            (release + (0,) * (4 - len(release)), _STAGES[stage], int(number or 0), int(dev) if dev else _NO_DEV),
         )
 
     @property

@@ -1,0 +1,306 @@
+"""Turns the values of a report into the phrases that templates place.
+
+All words come from `templates/words.toml`; here numbers are formatted and phrases put together. Sizes are
+printed in GiB with two decimals; a size that is known less well than that says so.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from logparse import resources
+from logparse.units import GIB, KIB, MIB, gib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from logparse.report import Capacity, Check, Missing, Number, Plane, Ref, Report, Row, RunReport, Step
+
+_KINDS = ("part", "remainder", "base", "outside", "child")
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+BAR = 20
+WIDE = 0.1 * GIB
+"""An interval wider than this is printed with its half-width."""
+
+
+@cache
+def words() -> dict[str, Any]:
+    """Every word that a report prints."""
+    file = resources.root("templates") / "words.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def size(value: float | None) -> str:
+    """Bytes as GiB, or a dash where there is no number."""
+    return "—" if value is None else gib(Fraction(value))
+
+
+def percent(share: float | None) -> str:
+    """A share of one as percent."""
+    return "" if share is None else f"{share:.1%}"
+
+
+def plain(value: float) -> str:
+    """A number without needless decimals, with thousands separators."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def account_title(name: str) -> str:
+    """What a report calls an account or a quantity."""
+    account = words()["account"].get(name)
+    chain: dict[str, str] = words()["chain"]
+    return account["title"] if account else f"free {chain[name]}" if name in chain else name.replace("_", " ")
+
+
+def middle(step: Step) -> float:
+    """Middle of a reading of free memory."""
+    return (step.free_low + step.free_high) / 2
+
+
+def taken(step: Step) -> str:
+    """What was taken since the reading before, in GiB."""
+    if step.taken_low is None or step.taken_high is None:
+        return ""
+    return size((step.taken_low + step.taken_high) / 2)
+
+
+class Phrases:
+    """Phrases of one report."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.short = {name: _short(name) if len(report.sources) > 1 else "" for name in report.sources}
+
+    def refs(self, evidence: Iterable[Ref]) -> str:
+        """`[12]`, or `[node1.log:12]` where the report has several sources; at most four."""
+        found = [f"{self.short[ref.source]}:{ref.line}" if self.short.get(ref.source) else f"{ref.line}"
+                 for ref in evidence]  # fmt: skip
+        more = f" +{len(found) - 4}" if len(found) > 4 else ""
+        return f"[{', '.join(found[:4])}{more}]" if found else ""
+
+    # -- the run ------------------------------------------------------------------------------------------
+
+    def identity_line(self, run: RunReport) -> str:
+        """Engine, release, model and the settings that decide where memory goes."""
+        facts = {fact.name: fact for fact in run.facts}
+        engine = words()["engine"][run.engine]
+        parts = [f"{engine} {self._release(run)}".strip(), run.fact("model") or ""]
+        parts += [run.fact("dtype") or "", run.fact("quantization") or ""]
+        if (kv := run.fact("kv_cache_dtype")) and kv != "auto":
+            parts.append(f"KV {kv}")
+        parts.append(_ranks(run))
+        for name, label in (("max_model_len", "len"), ("context_length", "len"), ("gpu_memory_utilization", "utilization"),
+                            ("mem_fraction_static", "mem-fraction-static")):  # fmt: skip
+            if fact := facts.get(name):
+                value = f"{int(fact.value):,}" if fact.value.isdigit() else fact.value
+                default = " (default)" if fact.origin == "default" else ""
+                parts.append(f"{label} {value}{default}")
+        total = next((r for r in run.rows("plan", run.main_rank) if r.account == "total" and r.observed), None)
+        if total is not None:
+            parts.append(f"GPU {size(total.observed)} GiB" + ("" if total.basis == "read" else f" ({total.basis})"))
+        return " · ".join(part for part in parts if part)
+
+    def _release(self, run: RunReport) -> str:
+        fact = next((f for f in run.facts if f.name in ("version", "version_range")), None)
+        if fact is None:
+            return "(release unknown)" if run.engine != "common" else ""
+        if fact.name == "version_range":
+            return f"(release {fact.value}, {words()['origin'][fact.origin]})"
+        where = self.refs(fact.evidence)
+        return f"{fact.value} {where or '(' + words()['origin'].get(fact.origin, fact.origin) + ')'}"
+
+    def outcome_rest(self, run: RunReport) -> str:
+        """How far the run came, where it did not come up."""
+        if run.outcome in ("ready", "ready-then-failed") or run.last_phase is None:
+            return ""
+        verb = "it ends at" if run.outcome == "excerpt" else "while"
+        return f" ({verb} {words()['phase'][run.last_phase]})"
+
+    def sum_line(self, run: RunReport) -> str:
+        """Does the memory add up, and what could not be checked?"""
+        agree, differ = run.count("agrees"), [c for c in run.checks if c.verdict in ("higher", "lower")]
+        said = []
+        identity = next((c for c in run.checks if c.name == "budget-identity" and c.rank == run.main_rank), None)
+        if identity is not None:
+            said.append("The budget adds up." if identity.verdict == "agrees" else "The budget does NOT add up.")
+        if run.checks:
+            said.append(f"{agree} of {len(run.checks)} checks agree" + self._differing(differ))
+        said += self._open_ends(run)
+        return " ".join(s if s.endswith(".") else f"{s}." for s in said) or "This log has no memory figures."
+
+    def _differing(self, differ: list[Check]) -> str:
+        if not differ:
+            return ""
+        names = dict.fromkeys(words()["check"][c.name]["title"] for c in differ)
+        return f"; not: {', '.join(names)}"
+
+    def _open_ends(self, run: RunReport) -> list[str]:
+        rows = [r for r in run.rows("plan", run.main_rank)]
+        said = [
+            f"{size(row.observed)} GiB is not itemised"
+            for row in rows
+            if row.kind == "remainder" and row.verdict == "unestimated" and row.account == "remainder"
+        ]
+        unknown = [r for r in rows if r.kind == "base" and r.observed is None]
+        said += [f"Not known: {', '.join(account_title(r.account) for r in unknown)}"] if unknown else []
+        odd = [r for r in run.ledger if r.verdict in ("conflict", "impossible")]
+        said += [f"{words()['verdict'][r.verdict]} ({account_title(r.account)})" for r in odd[:3]]
+        return said
+
+    def start_line(self, run: RunReport) -> str:
+        """Where the run begins in its log."""
+        first = next((n for n in run.numbers), None)
+        return f"from line {first.line} on" if first else ""
+
+    # -- ledgers ------------------------------------------------------------------------------------------
+
+    def ledger_rows(self, run: RunReport, plane: Plane) -> list[Row]:
+        """Rows of the main rank that are worth a line."""
+        rows = run.rows(plane, run.main_rank)
+        has_rest = any(r.kind == "remainder" and r.observed is not None for r in rows)
+        kept = [r for r in rows if r.observed is not None or (not has_rest and r.account in ("weights", "kv_cache"))]
+        if not any(r.observed is not None for r in kept):
+            return []
+        return [r for r in kept if not (r.kind == "remainder" and r.verdict == "agrees")]
+
+    def row_title(self, row: Row) -> str:
+        """The account, set off by what kind of row it is."""
+        title = account_title(row.account)
+        return {"base": f"── {title}", "outside": f"  {title}", "child": f"    of which {title}"}.get(row.kind, f"  {title}")
+
+    def row_gib(self, row: Row) -> str:
+        """The observed size."""
+        if row.verdict == "impossible":
+            return "—"
+        wide = row.observed_low is not None and row.observed_high is not None and row.observed_high - row.observed_low > WIDE
+        half = (row.observed_high - row.observed_low) / 2 if wide else 0  # type: ignore[operator]
+        return size(row.observed) + (f" ±{size(half)}" if wide else "")
+
+    def row_bar(self, row: Row) -> str:
+        """A bar for the share; `BAR` characters are the whole."""
+        if row.share is None or row.kind in ("base", "child"):
+            return ""
+        eighths = max(0, min(BAR * 8, round(row.share * BAR * 8)))
+        return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+    def row_note(self, row: Row) -> str:
+        """Verdict, what the row holds or how it was derived, and its lines."""
+        said = []
+        if row.expected is not None:
+            said.append(f"must be {size(row.expected)}: {row.verdict}")
+        elif row.verdict in ("conflict", "impossible", "unobserved"):
+            said.append(words()["verdict"][row.verdict])
+        if row.reason and row.reason.startswith("holds:"):
+            held = [words()["holds"][name] for name in row.reason.removeprefix("holds:").split(",") if name]
+            said.append("holds " + ", ".join(held))
+        elif row.reason:
+            said.append(words()["reason"].get(row.reason, row.reason))
+        elif row.formula:
+            said.append(row.formula)
+        if row.basis in ("told", "default"):
+            said.append(words()["origin"][row.basis])
+        return " ".join([*[s for s in said if s], self.refs(row.evidence) if row.basis == "read" else ""]).strip()
+
+    # -- checks, capacity, numbers ------------------------------------------------------------------------
+
+    def main_checks(self, run: RunReport) -> list[Check]:
+        """Checks of the main rank, and those of others that do not agree."""
+        return [c for c in run.checks if c.rank == run.main_rank or c.verdict != "agrees"]
+
+    def check_line(self, check: Check) -> str:
+        """The two figures that were compared."""
+        title = words()["check"][check.name]["title"]
+        rank = f" ({check.rank})" if check.rank else ""
+        left = self._span(check.observed_low, check.observed_high, check.unit)
+        right = self._span(check.expected_low, check.expected_high, check.unit)
+        unit = "GiB" if check.unit == "bytes" else check.unit
+        return f"{title}{rank}: {left} against {right} {unit} {self.refs(check.evidence)}"
+
+    def _span(self, low: float, high: float, unit: str) -> str:
+        if unit != "bytes":
+            low, high = math.floor(low), math.ceil(high)
+            return f"{low:,}" if low == high else f"{low:,} … {high:,}"
+        return size((low + high) / 2)
+
+    def capacity_title(self, item: Capacity) -> str:
+        """What is held."""
+        name, _, label = item.name.partition(":")
+        title = words()["capacity"].get(name, name.replace("_", " "))
+        at = f" at {item.at:,} tokens" if item.at else ""
+        return f"{title}{f' ({label})' if label else ''}{at}"
+
+    def capacity_value(self, item: Capacity) -> str:
+        """How much of it."""
+        if item.unit == "bytes":
+            return _memory(item.low, item.high)
+        if item.unit in ("x", "%"):
+            return f"{(item.low + item.high) / 2:,.2f}{item.unit}"
+        return f"{plain((item.low + item.high) / 2)} {item.unit}"
+
+    def capacity_note(self, item: Capacity) -> str:
+        """Where it is from."""
+        return f"{item.formula or ''} {self.refs(item.evidence)}".strip()
+
+    def number_place(self, number: Number) -> str:
+        """Its line."""
+        short = self.short.get(number.source)
+        return f"{short}:{number.line}" if short else str(number.line)
+
+    def number_value(self, number: Number) -> str:
+        """The number with its unit, as printed."""
+        unit = "" if number.unit == "1" else number.unit
+        at = f" at {number.at:,.0f}" if number.at else ""
+        return f"{number.value:,} {unit}{at}".replace(" %", "%").replace(" x", "x").strip()
+
+    def number_line(self, number: Number) -> str:
+        """One line of the list of all numbers."""
+        extra = " ".join(x for x in (number.rank, number.role, number.label) if x)
+        return f"[{self.number_place(number)}] {number.quantity} = {self.number_value(number)}  {extra}".rstrip()
+
+    def foot(self, report: Report) -> str:
+        """What made the report, and how much it read."""
+        count = sum(len(run.numbers) for run in report.runs)
+        lines = len({(n.source, n.line) for run in report.runs for n in run.numbers})
+        command = f" · {report.command}" if report.command else ""
+        return f"{count} numbers read on {lines} lines · logparse {report.version} · patterns {report.patterns}{command}"
+
+
+def explain(name: str) -> str | None:
+    """One paragraph on a quantity, an account, an outcome or a check; None where nothing is called so."""
+    from logparse.quantities import QUANTITIES
+
+    said = []
+    for group in ("account", "outcome"):
+        if entry := words()[group].get(name):
+            said.append(f"{name} ({group}): {entry['title']}. {entry['gist']}")
+    if quantity := QUANTITIES.get(name):
+        said.append(f"{name} (quantity; {quantity.kind}, of one {quantity.scope}): {quantity.gist}")
+    if entry := words()["check"].get(name):
+        said.append(f"{name} (check): {entry['title']}.")
+    return "\n".join(said) or None
+
+
+def _short(source: str) -> str:
+    return Path(source).name
+
+
+def _ranks(run: RunReport) -> str:
+    named = len({row.rank for row in run.ledger if row.rank})
+    tp = run.fact("tensor_parallel_size") or run.fact("tp_size")
+    if tp and tp.isdigit() and int(tp) > 1:
+        return f"TP {tp}" + (f", {named} ranks speak" if named else "")
+    return f"{named} ranks" if named > 1 else ""
+
+
+def _memory(low: float, high: float) -> str:
+    """A size that may be small, with what is open about it."""
+    unit, name, digits = next(
+        (u, n, d) for u, n, d in ((GIB, "GiB", 2), (MIB, "MiB", 1), (KIB, "KiB", 2), (1, "B", 0)) if high >= u or u == 1
+    )
+    left, right = f"{low / unit:,.{digits}f}", f"{high / unit:,.{digits}f}"
+    return f"{left} {name}" if left == right else f"{left} … {right} {name}"

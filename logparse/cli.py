@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -201,8 +202,6 @@ def _total(total_memory: str | None, device: str | None) -> Interval | None:
 
 def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | None) -> Report:
     """The report on the runs and the rank that were asked for."""
-    from dataclasses import replace
-
     runs = [r for r in made.runs if engine in (None, r.engine) and run in (None, r.index)]
     if not runs:
         had = ", ".join(f"{r.index} ({r.engine})" for r in made.runs)
@@ -238,6 +237,23 @@ def _rendered(made: Report, kind: str, to_terminal: bool, color: str, verbose: b
     width = shutil.get_terminal_size((100, 24)).columns
     colored = color == "always" or (color == "auto" and automatic)
     return render.to_text(made, color=colored, width=width, verbose=verbose)
+
+
+@app.command()
+def demo(format_: Format = None, as_json: Json = False, color: Color = "auto", verbose: Verbose = False) -> None:
+    """Report on a log that ships with logparse: Qwen3.5-4B on one A10, vLLM 0.27.0."""
+    from importlib.resources import as_file, files
+
+    from logparse import log, sources
+    from logparse.reconcile import reconcile
+    from logparse.units import size_interval
+
+    card = "22.06GiB"
+    with as_file(files("logparse") / "data" / "demo.log") as path:
+        parsed = log.read([replace(sources.from_path(path), name="demo.log")])
+        command = f"logparse report --total-memory {card} {path}"
+    made = reconcile(parsed, total_memory=size_interval(card), command=command)
+    _write_report(made, None, "json" if as_json else format_, False, color, verbose)
 
 
 @app.command()

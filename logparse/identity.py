@@ -41,6 +41,8 @@ def facts(run: Run) -> tuple[Fact, ...]:
         found.append(Fact("version", run.version.text, run.version_source or "log", _refs(run, "identity:version")))
     elif run.era is not None and run.engine in _SETTINGS:
         found.append(Fact("version_range", str(run.era), "wording"))
+    if (kind := run.rules.get("device")) is not None:
+        found.append(Fact("device_kind", kind, "wording"))
     model = model_name(run)
     if model:
         found.append(Fact("model", redacted(model), "log", _refs(run, "identity:model")))
@@ -92,26 +94,33 @@ def _is_memory(event: Event) -> bool | None:
     return None
 
 
+_REACHED = {"terms": "profile", "weights": "load", "pool": "profile", "chain": "load", "total": "profile"}
+
+
 def missing(run: Run, rows: Sequence[Row]) -> tuple[Missing, ...]:
-    """What the log leaves unsaid, with the command of that release that would say it."""
-    unobserved = {row.account for row in rows if row.verdict == "unobserved"}
-    needs = []
-    if unobserved & {"activations", "non_torch", "graph_estimate"}:
-        needs.append("terms")
-    if "total" in unobserved:
-        needs.append("total")
-    if unobserved & {"weights"}:
-        needs.append("weights")
-    if "kv_cache" in unobserved:
-        needs.append("pool")
-    if "free_before_load" in unobserved:
-        needs.append("chain")
-    if run.version is None and run.engine != "common":
-        needs.append("version")
-    if not any(row.plane == "ready" for row in rows):
-        needs.append("ready")
-    asks = [(need, run.rules.ask(need)) for need in needs]
+    """What the log leaves unsaid, with the command of that release that would say it.
+
+    A run that failed before a phase has nothing to say about it, so nothing is asked.
+    """
+    asks = [(need, run.rules.ask(need)) for need in _needs(run, rows)]
     return tuple(Missing(need, ask["closes"], ask["command"]) for need, ask in asks if ask is not None)
+
+
+def _needs(run: Run, rows: Sequence[Row]) -> list[str]:
+    unobserved = {row.account for row in rows if row.verdict == "unobserved"}
+    lacks = {
+        "terms": unobserved & {"activations", "non_torch", "graph_estimate"},
+        "weights": "weights" in unobserved,
+        "pool": "kv_cache" in unobserved,
+        "chain": "free_before_load" in unobserved,
+        "total": "total" in unobserved,
+        "version": run.version is None and run.engine != "common",
+        "ready": not any(row.plane == "ready" for row in rows) and run.outcome in ("ready", "excerpt"),
+    }
+    if run.rules.get("device") == "cpu":
+        return [need for need in ("version",) if lacks[need]]
+    ended = run.outcome in ("failed", "killed")
+    return [need for need, lack in lacks.items() if lack and not (ended and not run.reached(_REACHED.get(need, "init")))]
 
 
 def numbers(run: Run, *, redact: bool) -> tuple[Number, ...]:

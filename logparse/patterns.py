@@ -121,6 +121,12 @@ class Prefix:
         return regex.compile(f"(?:{self.source})\\Z")
 
 
+    @cached_property
+    def inside(self) -> regex.Pattern[str]:
+        """The same, wherever it stands."""
+        return regex.compile(self.source)
+
+
 @dataclass(frozen=True)
 class Wrapping:
     """What some other program puts around an engine's line."""

@@ -102,7 +102,8 @@ class Phrases:
                 parts.append(f"{label} {value}{default}")
         total = next((r for r in run.rows("plan", run.main_rank) if r.account == "total" and r.observed), None)
         if total is not None:
-            parts.append(f"GPU {size(total.observed)} GiB" + ("" if total.basis == "read" else f" ({total.basis})"))
+            device = words()["device"].get(run.fact("device_kind") or "", "GPU")
+            parts.append(f"{device} {size(total.observed)} GiB" + ("" if total.basis == "read" else f" ({total.basis})"))
         return " · ".join(part for part in parts if part)
 
     def _release(self, run: RunReport) -> str:
@@ -131,6 +132,8 @@ class Phrases:
         if run.checks:
             said.append(f"{agree} of {len(run.checks)} checks agree" + self._differing(differ))
         said += self._open_ends(run)
+        if not any(row.observed is not None for row in run.ledger):
+            return "No memory was planned yet." if run.failure else "This log has no memory figures."
         return " ".join(s if s.endswith(".") else f"{s}." for s in said) or "This log has no memory figures."
 
     def _differing(self, differ: list[Check]) -> str:
@@ -146,7 +149,8 @@ class Phrases:
             for row in rows
             if row.kind == "remainder" and row.verdict == "unestimated" and row.account == "remainder"
         ]
-        unknown = [r for r in rows if r.kind == "base" and r.observed is None]
+        planned = any(r.observed is not None for r in rows)
+        unknown = [r for r in rows if r.kind == "base" and r.observed is None and planned]
         said += [f"Not known: {', '.join(account_title(r.account) for r in unknown)}"] if unknown else []
         odd = [r for r in run.ledger if r.verdict in ("conflict", "impossible")]
         said += [f"{words()['verdict'][r.verdict]} ({account_title(r.account)})" for r in odd[:3]]
@@ -171,7 +175,7 @@ class Phrases:
     def row_title(self, row: Row) -> str:
         """The account, set off by what kind of row it is."""
         title = account_title(row.account)
-        return {"base": f"── {title}", "outside": f"  {title}", "child": f"    of which {title}"}.get(row.kind, f"  {title}")
+        return {"base": f"── {title}", "outside": f"  {title}", "child": f"    including {title}"}.get(row.kind, f"  {title}")
 
     def row_gib(self, row: Row) -> str:
         """The observed size."""
@@ -204,7 +208,8 @@ class Phrases:
             said.append(row.formula)
         if row.basis in ("told", "default"):
             said.append(words()["origin"][row.basis])
-        return " ".join([*[s for s in said if s], self.refs(row.evidence) if row.basis == "read" else ""]).strip()
+        lines = self.refs(row.evidence) if row.formula is None else ""
+        return " ".join([*[s for s in said if s], lines]).strip()
 
     # -- checks, capacity, numbers ------------------------------------------------------------------------
 
@@ -293,7 +298,7 @@ def _ranks(run: RunReport) -> str:
     named = len({row.rank for row in run.ledger if row.rank})
     tp = run.fact("tensor_parallel_size") or run.fact("tp_size")
     if tp and tp.isdigit() and int(tp) > 1:
-        return f"TP {tp}" + (f", {named} ranks speak" if named else "")
+        return f"TP {tp}"
     return f"{named} ranks" if named > 1 else ""
 
 

@@ -31,6 +31,7 @@ class VllmPlan:
         self.total = facts.get("device_total") or total
         self.fraction = facts.get("memory_fraction") or facts.setting("gpu_memory_utilization")
         self.reserved = facts.get("kv_cache_reserved")
+        self.is_budgeted = self.reserved is None and facts.run.rules.get("budget") != "none"
         self.weights = facts.get("weights")
         self.consumed = facts.get("consumed")
         self.kv_cache = facts.get("kv_cache_available") or self.reserved
@@ -40,9 +41,11 @@ class VllmPlan:
         self.budget = self._budget()
 
     def _budget(self) -> Figure | None:
+        if not self.is_budgeted:
+            return None
         printed = self.facts.get("budget")
-        if printed is not None or self.reserved is not None:
-            return printed if self.reserved is None else None
+        if printed is not None:
+            return printed
         if self.total is None or self.fraction is None:
             return None
         return (self.total * self.fraction).by("total × gpu_memory_utilization")
@@ -75,6 +78,15 @@ class VllmPlan:
             return (self.consumed - self.weights).by("consumed − weights")
         return printed
 
+    @property
+    def budgets_graphs(self) -> bool:
+        """True where the budget holds an estimate of the CUDA graphs."""
+        return self.facts.run.rules.get("graph_estimate") == "applied"
+
+    def captured(self) -> Figure | None:
+        """What the CUDA graphs took when they were captured."""
+        return self.facts.get("cuda_graph_pool") or self.facts.get("cuda_graphs")
+
     def parts(self) -> list[tuple[str, Figure | None]]:
         """Accounts inside the budget, in the order in which a report lists them."""
         return [
@@ -86,10 +98,11 @@ class VllmPlan:
         ]
 
     def base(self) -> tuple[str, Figure | None]:
-        """What is divided: the budget, or free memory at start where the KV cache was given in bytes."""
-        if self.reserved is not None:
-            return "free_at_start", self.facts.get("free_at_start")
-        return "budget", self.budget
+        """What is divided: the budget; where the KV cache was given in bytes, free memory at start or the total."""
+        if self.is_budgeted:
+            return "budget", self.budget
+        free = self.facts.get("free_at_start")
+        return ("free_at_start", free) if free is not None else ("total", self.total)
 
 
 def plan_rows(plan: VllmPlan) -> list[Row]:
@@ -106,17 +119,21 @@ def plan_rows(plan: VllmPlan) -> list[Row]:
     complete = all(figure is not None for _, figure in plan.parts())
     if base is not None and spent is not None and plan.kv_cache is not None:
         rest = (base - spent).by(f"{name} − what is itemised")
-        rows.append(_remainder(plan, rest, complete, name))
-    rows.append(row("plan", rank, name, "base", base, reason=None if base else "budget-unknown"))
-    return rows + _outside(plan, base if name == "budget" else None)
+        rows.append(_remainder(plan, rest, complete))
+    if plan.is_budgeted and plan.budgets_graphs and (graphs := plan.captured()) is not None:
+        rows.append(row("plan", rank, "cuda_graphs", "child", graphs, reason="graphs-budgeted"))
+    if name != "total":
+        rows.append(row("plan", rank, name, "base", base, reason=None if base else "budget-unknown"))
+    return rows + _outside(plan, plan.budget)
 
 
-def _remainder(plan: VllmPlan, rest: Figure, complete: bool, base: str) -> Row:
-    if base == "free_at_start":
-        return row("plan", plan.facts.rank, "unplanned", "remainder", rest, reason="unplanned")
+def _remainder(plan: VllmPlan, rest: Figure, complete: bool) -> Row:
+    rank = plan.facts.rank
+    if not plan.is_budgeted:
+        return row("plan", rank, "unplanned", "remainder", rest, reason="unplanned")
     if complete:
-        return row("plan", plan.facts.rank, "remainder", "remainder", rest, expected=ZERO)
-    return row("plan", plan.facts.rank, "remainder", "remainder", rest, reason=_holds(plan))
+        return row("plan", rank, "remainder", "remainder", rest, expected=ZERO)
+    return row("plan", rank, "remainder", "remainder", rest, reason=_holds(plan))
 
 
 def _holds(plan: VllmPlan) -> str:
@@ -142,8 +159,8 @@ def _outside(plan: VllmPlan, budget: Figure | None) -> list[Row]:
         if free is not None:
             used = (plan.total - free).by("total − free at start")
             rows.append(row("plan", rank, "used_before_start", "child", used))
-        graphs = plan.facts.get("cuda_graphs")
-        if graphs is not None and plan.facts.run.rules.get("graph_estimate") != "applied":
+        graphs = plan.captured()
+        if graphs is not None and not plan.budgets_graphs:
             rows.append(row("plan", rank, "cuda_graphs", "child", graphs, reason="graphs-not-budgeted"))
     return [*rows, row("plan", rank, "total", "base", plan.total)]
 
@@ -170,7 +187,7 @@ def plan_checks(plan: VllmPlan) -> list[Check]:
     if non_kv is not None and plan.budget is not None and plan.kv_cache is not None and plan.graph_estimate:
         left = plan.budget - non_kv - plan.graph_estimate
         made.append(check("kv-cache", rank, "bytes", plan.kv_cache, left, "KV cache = budget − non-KV − graph estimate"))
-    actual, estimate = facts.get("cuda_graph_pool") or facts.get("cuda_graphs"), facts.get("cuda_graphs_estimated")
+    actual, estimate = plan.captured(), facts.get("cuda_graphs_estimated")
     if actual is not None and estimate is not None:
         made.append(check("graph-estimate", rank, "bytes", actual, estimate, "CUDA graphs: actual = estimated"))
     return made

@@ -105,6 +105,7 @@ _ALL = [
         host_total="Memory of the host or of one NUMA node.",
         host_cache="Host memory allocated for a cache.",
         host_cache_requested="Host memory asked for by a cache.",
+        shared_memory="Size of /dev/shm.",
         swap_space="Host memory set aside for swapped KV blocks.",
         process_rss="Resident host memory of a process.",
     ),

@@ -45,7 +45,7 @@ def vllm_rows(plan: VllmPlan) -> list[Row]:
     used = device_used(plan.facts)
     if used is None:
         return []
-    rank, graphs = plan.facts.rank, plan.facts.get("cuda_graph_pool") or plan.facts.get("cuda_graphs")
+    rank, graphs = plan.facts.rank, plan.captured()
     parts = [("weights", plan.weights), ("kv_cache", plan.kv_cache), ("cuda_graphs", graphs)]
     rows = [row("ready", rank, account, "part", figure) for account, figure in parts if figure is not None]
     spent = sum_of([figure for _, figure in parts if figure is not None])

@@ -102,6 +102,10 @@ class Run:
         reached = [e.pattern.phase for e in self.events if e.pattern.phase in _ORDER]
         return max(reached, key=_ORDER.__getitem__, default=None)
 
+    def reached(self, phase: str) -> bool:
+        """True where the run came to `phase`, or past it."""
+        return self.last_phase is not None and _ORDER[self.last_phase] >= _ORDER[phase]
+
     @cached_property
     def ranks(self) -> tuple[str, ...]:
         """Ranks that speak for themselves, in order; empty where no line names one."""
@@ -246,20 +250,26 @@ def _relabel(event: Event, label: str) -> Event:
 
 
 def _ranked(events: list[Event]) -> list[Event]:
-    """Number the workers that print figures of one rank without saying which: `#0`, `#1`, by order."""
-    silent = [e for e in events if e.line.rank is None and e.line.pid is not None and _speaks_for_rank(e)]
-    workers = list(dict.fromkeys((e.line.process, e.line.pid) for e in silent))
-    if len(workers) < 2 or any(e.line.rank for e in events if _speaks_for_rank(e)):
+    """Number the workers that print the same figures of one rank without saying which: `#0`, `#1`, by order."""
+    speaking = [e for e in events if _speaks_for_rank(e)]
+    if any(e.line.rank for e in speaking):
+        return events
+    by_pattern: dict[str, dict[tuple[str | None, int | None], None]] = {}
+    for event in speaking:
+        by_pattern.setdefault(event.pattern.name, {})[event.line.process, event.line.pid] = None
+    workers = max(by_pattern.values(), key=len, default={})
+    if len(workers) < 2:
         return events
     numbers = {worker: f"#{index}" for index, worker in enumerate(workers)}
     return [
-        replace(e, line=replace(e.line, rank=numbers[e.line.process, e.line.pid])) if e in silent else e
+        replace(e, line=replace(e.line, rank=numbers[who])) if (who := (e.line.process, e.line.pid)) in numbers else e
         for e in events
     ]
 
 
 def _speaks_for_rank(event: Event) -> bool:
-    return any(r.quantity in ("weights", "kv_cache_available", "cuda_graphs") for r in event.readings)
+    names = {r.quantity for r in event.readings}
+    return event.pattern.phase != "error" and bool(names & {"weights", "kv_cache_available", "cuda_graphs"})
 
 
 @dataclass

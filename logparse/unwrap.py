@@ -217,7 +217,8 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
         left = left[: named.start() + 1] if left[named.start()] in " |>]" else left[: named.start()]
     groups = _prefix_groups(left, engine, patterns)
     stream, peeled = _peeled(passage.text[: min(start, MAX_PREFIX)], patterns)
-    if groups is None and not anywhere and not _boundary(left[peeled:] if start <= MAX_PREFIX else left):
+    bare = left[peeled:] if start <= MAX_PREFIX else left
+    if groups is None and not anywhere and not _boundary(bare, engine, patterns):
         return None
     groups = groups or {}
     tags = groups.get("process", "") + groups.get("ranks", "")
@@ -247,9 +248,19 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and len(text) <= MAX_DIGITS else None
 
 
-def _boundary(left: str) -> bool:
+def _boundary(left: str, engine: str, patterns: PatternSet) -> bool:
+    """True where a message can begin behind `left`: at a line's start or behind a wrapper's mark.
+
+    Behind an engine's own prefix a message has begun already; what stands in its middle is quoted.
+    """
     bare = left.rstrip()
-    return not bare or not (bare[-1].isalnum() or bare[-1] in ",;%")
+    if not bare:
+        return True
+    if bare[-1].isalnum() or bare[-1] in ",;%":
+        return False
+    return not any(
+        prefix.inside.search(left, timeout=1.0) for prefix in patterns.prefixes if engine in (prefix.engine, "common")
+    )
 
 
 def _rank(tags: str, engine: str, patterns: PatternSet) -> str | None:

@@ -1,0 +1,1 @@
+"""What should be, without any log: devices so far."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from logparse.facts import Facts, Figure, interval_of, is_impossible, sum_of
-from logparse.frames import seconds
 from logparse.ledger import check, refs
 from logparse.quantities import LOAD_COLUMNS
 from logparse.report import Capacity, Load, Spread
+from logparse.times import seconds
 from logparse.units import Interval, unit_bytes
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def load(run: Run) -> Load | None:
             times += [now for now in [seconds(event.line.time)] if now is not None]
     if not samples:
         return None
-    steps = [b - a for a, b in zip(times, times[1:], strict=False) if b > a]
+    steps = [b - a for a, b in pairwise(times) if b > a]
     return Load(samples, median(steps) if steps else None, {name: float(value) for name, value in peaks.items()})
 
 

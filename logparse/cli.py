@@ -219,7 +219,8 @@ def _write_report(
 ) -> None:
     if color not in ("auto", "always", "never"):
         raise UsageError(f"--color {color!r} is not known; choose auto, always or never")
-    for target in outputs or [None]:
+    targets: list[Path | None] = [*outputs] if outputs else [None]
+    for target in targets:
         kind = format_ or (target.suffix.lstrip(".") if target else "") or "text"
         if kind.lower() not in _FORMATS:
             raise UsageError(f"format {kind!r} is not known; choose {', '.join(sorted(set(_FORMATS.values())))}")
@@ -298,7 +299,7 @@ def observe(
         for row in frames.observation_rows([r for r in parsed.parsed if engine in (None, r.engine)], redact=not no_redact)
         if run in (None, row["run"]) and rank in (None, row["rank"])
     )
-    targets: list[Path | None] = list(output or [None])
+    targets: list[Path | None] = [*output] if output else [None]
     kept = list(rows)
     for target in targets:
         kind = (target.suffix.lstrip(".") if target and target.suffix else format_).lower()
@@ -313,20 +314,14 @@ def _write_table(rows: Iterable[dict[str, Any]], kind: str, output: Path | None,
 
         _write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows) or "\n", output, force)
         return
-    import pandas as pd
-
-    table = pd.DataFrame(list(rows), columns=list(frames.OBSERVATIONS)).astype(frames.OBSERVATIONS)
     if kind == "csv":
-        _write(table.to_csv(index=False), output, force)
+        _write(frames.csv_text(rows), output, force)
     elif kind == "parquet":
         if output is None:
             raise UsageError("parquet is a binary format; give a file with -o")
         if output.exists() and not force:
             raise UsageError(f"{output} exists; give --force to overwrite it")
-        try:
-            table.to_parquet(output, index=False)
-        except ImportError:
-            raise UsageError('writing parquet needs pyarrow: pip install "logparse[parquet]"') from None
+        frames.write_parquet(rows, output)
     else:
         raise UsageError(f"format {kind!r} is not known; choose jsonl, csv or parquet")
 

@@ -5,15 +5,17 @@ Rows are made as plain dicts first (`observation_rows`), so that JSON lines need
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from logparse.errors import UsageError
 from logparse.quantities import LOAD_COLUMNS, QUANTITIES
 from logparse.redact import redact as redacted
+from logparse.times import DAY, seconds
 from logparse.units import unit_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -29,9 +31,6 @@ OBSERVATIONS: dict[str, str] = {
 """Columns and dtypes. `bytes` is value × unit for sizes and null otherwise; `elapsed` is in seconds since the
 first time that the run's source prints; `at` is in tokens."""
 
-_TIME = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d) )?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
-_DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-DAY = 86_400
 LONGEST_TEXT = 600
 
 
@@ -45,8 +44,8 @@ def observation_rows(runs: Sequence[Run], *, redact: bool = True) -> Iterator[di
 
 
 def _row(run: Run, event: Event, reading: Reading, began: float | None, redact: bool) -> dict[str, Any]:
-    line, size, now = event.line, unit_bytes(reading.unit), seconds(event.line.time)
-    text = line.text[:LONGEST_TEXT]
+    line, size = event.line, unit_bytes(reading.unit)
+    text = line.text[: 4 * LONGEST_TEXT]
     return {
         "source": event.source,
         "line": reading.line,
@@ -56,7 +55,7 @@ def _row(run: Run, event: Event, reading: Reading, began: float | None, redact: 
         "process": line.process,
         "pid": line.pid,
         "time": line.time,
-        "elapsed": None if now is None or began is None else (now - began) % (365 * DAY if now >= DAY else DAY),
+        "elapsed": _elapsed(began, seconds(line.time)),
         "phase": event.pattern.phase,
         "quantity": reading.quantity,
         "value": number(reading.value),
@@ -66,34 +65,52 @@ def _row(run: Run, event: Event, reading: Reading, began: float | None, redact: 
         "at": None if reading.at is None else number(reading.at),
         "label": reading.label,
         "pattern": event.pattern.id,
-        "text": redacted(text) if redact else text,
+        "text": (redacted(text) if redact else text)[:LONGEST_TEXT],
     }
 
 
-def number(text: str) -> int | float:
-    """A printed number: whole ones stay whole."""
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-def seconds(time: str | None) -> float | None:
-    """Seconds since the start of the year (or of the day, where no date is printed)."""
-    found = _TIME.search(time) if time else None
-    if not found:
+def _elapsed(began: float | None, now: float | None) -> float | None:
+    """Seconds from `began` to `now`, over midnight or New Year if need be; processes' clocks may run a little back."""
+    if began is None or now is None or (began < DAY) != (now < DAY):
         return None
-    _, month, day, hour, minute, second, fraction = found.groups()
-    days = _DAYS[(int(month) - 1) % 12] + int(day) if month else 0
-    return days * DAY + int(hour) * 3600 + int(minute) * 60 + int(second) + float(f"0.{fraction or 0}")
+    period = DAY if now < DAY else 365 * DAY
+    elapsed = now - began
+    return elapsed + period if elapsed < -period / 2 else elapsed
+
+
+def number(text: str) -> int | float:
+    """A printed number: whole ones stay whole, as far as tables hold them exactly."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) < 2**53 and "." not in text else value
 
 
 def observations(runs: Sequence[Run], *, redact: bool = True) -> pd.DataFrame:
     """The long table. Shape: (numbers read, 19)."""
+    return table_of(observation_rows(runs, redact=redact))
+
+
+def table_of(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Rows of `observation_rows` as a table."""
     import pandas as pd
 
-    rows = list(observation_rows(runs, redact=redact))
-    return pd.DataFrame(rows, columns=list(OBSERVATIONS)).astype(OBSERVATIONS)
+    return pd.DataFrame(list(rows), columns=list(OBSERVATIONS)).astype(OBSERVATIONS)
+
+
+def csv_text(rows: Iterable[dict[str, Any]]) -> str:
+    """Rows of `observation_rows` as CSV with a header."""
+    return table_of(rows).to_csv(index=False, lineterminator="\n")
+
+
+def write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write rows of `observation_rows` as Parquet.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+    """
+    try:
+        table_of(rows).to_parquet(path, index=False)
+    except ImportError:
+        raise UsageError('writing parquet needs pyarrow: pip install "logparse[parquet]"') from None
 
 
 def load(table: pd.DataFrame) -> pd.DataFrame:
@@ -108,10 +125,10 @@ def load(table: pd.DataFrame) -> pd.DataFrame:
     ) if len(serving) else serving.set_index(keys)[[]]
     wide = wide.reset_index().reindex(columns=[*keys, *LOAD_COLUMNS])
     wide = wide.dropna(subset=list(LOAD_COLUMNS), how="all").sort_values(["run", "line"], ignore_index=True)
-    return wide.astype({c: "Float64" for c in LOAD_COLUMNS})
+    return wide.astype(dict.fromkeys(LOAD_COLUMNS, "Float64"))
 
 
-def runs_table(runs: Sequence[Run], table: pd.DataFrame) -> pd.DataFrame:
+def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
     """The wide table: one row per run and rank, one column per quantity that any run has.
 
     A cell is the last value that the rank printed for the target model, in bytes for sizes. What the whole
@@ -120,20 +137,20 @@ def runs_table(runs: Sequence[Run], table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        _identity(run, rank) | _values(table, run.index, rank)
+        _identity(run, rank) | _values(run, rank)
         for run in runs
         for rank in (run.ranks or (None,))
     ]
     columns = [name for name in QUANTITIES if any(name in row for row in rows)]
     identity = list(_identity_columns())
     return pd.DataFrame(rows, columns=[*identity, *columns]).astype(
-        _identity_columns() | {name: "Float64" for name in columns}
+        _identity_columns() | dict.fromkeys(columns, "Float64")
     )
 
 
 def _identity_columns() -> dict[str, str]:
     texts = ("rank", "engine", "version", "version_source", "model", "dtype", "quantization", "device", "outcome")
-    return {"run": "Int64"} | {name: "string" for name in texts}
+    return {"run": "Int64"} | dict.fromkeys(texts, "string")
 
 
 def _identity(run: Run, rank: str | None) -> dict[str, Any]:
@@ -153,7 +170,7 @@ def _identity(run: Run, rank: str | None) -> dict[str, Any]:
 
 def model_name(run: Run) -> str | None:
     """The model as the run names it."""
-    return run.identity("model") or setting_text(run, "model") or setting_text(run, "model_path")
+    return setting_text(run, "model") or setting_text(run, "model_path") or run.identity("model")
 
 
 def setting_text(run: Run, name: str) -> str | None:
@@ -162,11 +179,19 @@ def setting_text(run: Run, name: str) -> str | None:
     return None if found is None or found.value in ("None", "null", "") else found.value
 
 
-def _values(table: pd.DataFrame, run: int, rank: str | None) -> dict[str, float]:
-    mine = table[(table["run"] == run) & (table["role"].fillna("target") != "draft") & (table["phase"] != "serving")]
-    wanted = {rank, None}
-    rows = mine[[r in wanted for r in mine["rank"].astype(object).where(mine["rank"].notna(), None)]]
-    return {
-        row.quantity: float(row.value if row.bytes is None or row.bytes != row.bytes else row.bytes)
-        for row in rows.astype(object).where(rows.notna(), None).itertuples()
-    }
+_LEFT_OUT = {"swa", "profiling", "with_graph_estimate"}
+"""Labels of readings that stand for something beside the main figure."""
+
+
+def _values(run: Run, rank: str | None) -> dict[str, float]:
+    """Last value of each quantity that the rank, or the engine as a whole, printed for the target model."""
+    found: dict[str, float] = {}
+    for event in run.events:
+        spoken = event.line.rank
+        mine = spoken is None or rank is None or rank == spoken or rank.startswith(f"{spoken}_")
+        if not mine or event.role == "draft" or event.pattern.phase in ("serving", "error"):
+            continue
+        for reading in event.readings:
+            if reading.label not in _LEFT_OUT:
+                found[reading.quantity] = float(reading.value) * (unit_bytes(reading.unit) or 1)
+    return found

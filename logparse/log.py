@@ -39,7 +39,7 @@ class Log:
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row per run and rank."""
-        return frames.runs_table(self.parsed, self.observations)
+        return frames.runs_table(self.parsed)
 
     @cached_property
     def load(self) -> pd.DataFrame:

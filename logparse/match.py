@@ -1,15 +1,20 @@
 """From passages to events: which pattern says what on which line.
 
 Every wording is tried. Where matches overlap the longest span wins; a line may hold several messages, because
-processes write over each other. A line on which an anchor stands but no pattern matches is tried again
-together with the lines that follow it, in case somebody wrapped it.
+processes write over each other.
+
+Logs are pasted from terminals and Markdown, which break lines. Where a terminal broke all long lines at one column,
+they are put together again before they are matched. Elsewhere a line on which an anchor stands, but no complete
+message, is tried together with its neighbours. A number that may have been cut in two is not read.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from logparse import unwrap
@@ -27,12 +32,18 @@ if TYPE_CHECKING:
 
     from logparse.sources import Block, Source
 
-MAX_JOIN = 4
-"""Lines that are joined to the one on which a message begins; the settings of an engine fill more."""
+MAX_JOIN = 12
+"""Lines that are joined to one before and behind; the settings of an engine fill more."""
 MAX_DUMP = 400
-TAIL = 1 << 15
+SEEN = 64
+"""Events that are remembered, so that none is found again from another line."""
+AROUND = 1 << 15
+"""Characters before and behind a block that may hold the rest of a message."""
 _NUMBER = re.compile(r"[-+]?\d{1,25}(?:\.\d{0,25})?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d{1,25}")
-_REST_OF_NUMBER = re.compile(r"\s*(?!\d{1,4}[-:/]\d)(?!\d+\.\d+\.\d)[.,]?\d")
+_REST_OF_NUMBER = re.compile(r"(?!\d{1,4}[-:/]\d|\d+\.\d+\.\d|\d+[:|)]|\d+\. )[.,]?\d")
+"""What may go on with a number at the start of a line: no time, no address, no item of a list."""
+CLOSING = " `\"'\\"
+"""What may stand behind a message at the end of its line."""
 PRINTED_UNITS = {unit.lower(): unit for unit in BYTES} | {"bytes": "B", "byte": "B"}
 
 
@@ -60,33 +71,14 @@ class Event:
     """(`identity:model`, `setting:dtype`, `settings:requested` …, text, line)"""
     start: int = 0
     end: int = 0
+    until: tuple[int, int] = (0, 0)
+    """Physical line on which it ends, and where on that."""
     role: str | None = None
     source: str = ""
 
     def text(self, name: str) -> str | None:
         """The text recorded under `name`, such as `identity:version`."""
         return next((value for key, value, _ in self.texts if key == name), None)
-
-
-def match_line(
-    raw: RawLine, following: Sequence[RawLine], patterns: PatternSet, source: str = "", width: int | None = None
-) -> list[Event]:
-    """Find the events that begin on a physical line.
-
-    Args:
-        raw: the line.
-        following: the lines after it, for messages that were wrapped.
-        patterns: what to look for.
-        source: name of the file, kept in each event.
-        width: the column at which a terminal wrapped the log, where that is known.
-    """
-    events: list[Event] = []
-    for passage in unwrap.passages(raw, patterns.by_anchor):
-        events += match_passage(passage, patterns)
-    if following and (loose := _open_anchors(raw, following, events, patterns, width)):
-        more = _match_joined(raw, following, loose, patterns, width)
-        events = [event for event in _merge(events, more) if not _cut_in_two(event, raw, following, width)]
-    return [replace(event, source=source) for event in events]
 
 
 def match_passage(passage: Passage, patterns: PatternSet, only: Iterable[Pattern] | None = None) -> list[Event]:
@@ -130,7 +122,8 @@ def _event(pattern: Pattern, found: regex.Match[str], line: Line, passage: Passa
             readings.append(_reading(field, pattern, found, number))
         else:
             texts.append((_text_key(field), text.strip(), number))
-    return Event(pattern, line, tuple(readings), tuple(texts), found.start(), found.end(), pattern.role)
+    until = passage.place_of(found.end())
+    return Event(pattern, line, tuple(readings), tuple(texts), found.start(), found.end(), until, pattern.role)
 
 
 def _text_key(field: Field) -> str:
@@ -150,7 +143,7 @@ def _reading(field: Field, pattern: Pattern, found: regex.Match[str], number: in
         unit=PRINTED_UNITS.get(unit.lower(), unit),
         step=last_digit(value) if field.step == "printed" else field.step,
         line=number,
-        at=plain(at) if at else None,
+        at=plain(at) if at and _NUMBER.fullmatch(plain(at)) else None,
         label=label.lower() if label else None,
     )
 
@@ -175,56 +168,140 @@ def last_digit(value: str) -> str:
     return str(float(step)) if step.denominator != 1 else str(step.numerator)
 
 
+# -- from a source to events --------------------------------------------------------------------------------
+
+
 def events(source: Source, patterns: PatternSet) -> Iterator[Event]:
     """Read a source and find its events, in the order in which they stand."""
-    held: Block | None = None
-    for block in source.blocks():
+    before, held = "", None
+    seen: deque[Event] = deque(maxlen=SEEN)
+    for block in chain(source.blocks(), (None,)):
         if held is not None:
-            yield from _block_events(held, block.text[:TAIL], patterns, source.name)
+            behind = block.text[:AROUND] if block else ""
+            for event in _block_events(held, before, behind, patterns, seen):
+                yield replace(event, source=source.name)
+            before = held.text[held.text.rfind("\n", 0, max(0, len(held.text) - AROUND)) + 1 :]
         held = block
-    if held is not None:
-        yield from _block_events(held, "", patterns, source.name)
 
 
-def _block_events(block: Block, tail: str, patterns: PatternSet, source: str) -> Iterator[Event]:
-    text = block.text + tail
-    number, counted = block.first, 0
+def _block_events(
+    block: Block, before: str, behind: str, patterns: PatternSet, seen: deque[Event]
+) -> Iterator[Event]:
+    before = before if before.endswith("\n") else ""
+    index = before.count("\n")
+    first = block.first - index
+    lines = [RawLine(first + i, text) for i, text in enumerate((before + block.text + behind).split("\n"))]
     width = unwrap.wrap_width(block.text, patterns)
-    for start in patterns.prefilter.line_starts(block.text, tail):
-        number += text.count("\n", counted, start)
+    counted = 0
+    for start in patterns.prefilter.line_starts(block.text, behind):
+        index += block.text.count("\n", counted, start)
         counted = start
-        lines = following_lines(text, start, number, patterns)
-        yield from match_line(lines[0], lines[1:], patterns, source, width)
+        new = [e for e in match_lines(lines, index, patterns, width) if not any(_same(e, old) for old in seen)]
+        seen.extend(new)
+        yield from new
 
 
-def following_lines(text: str, start: int, number: int, patterns: PatternSet) -> list[RawLine]:
-    """The line that begins at `start`, and those after it that may belong to it."""
-    lines: list[RawLine] = []
-    more = MAX_JOIN + 1
-    while len(lines) < more:
-        end = text.find("\n", start)
-        lines.append(RawLine(number + len(lines), text[start : end if end >= 0 else len(text)]))
-        if len(lines) == 1 and any(anchor in lines[0].text for anchor in patterns.dump_anchors):
-            more = MAX_DUMP
-        if end < 0:
+def _same(event: Event, old: Event) -> bool:
+    """True where an event was found already, or is a part of one that goes over several lines."""
+    if event.line == old.line and event.until == old.until:
+        return event.pattern.id == old.pattern.id
+    over = old.line.number < old.until[0]
+    return over and old.line.number < event.line.number and event.until <= old.until
+
+
+def match_lines(lines: Sequence[RawLine], index: int, patterns: PatternSet, width: int | None = None) -> list[Event]:
+    """Find the events on `lines[index]`; a message may begin before that line, or end behind it.
+
+    Args:
+        lines: consecutive lines of a log.
+        index: the line in question.
+        patterns: what to look for.
+        width: the column at which a terminal wrapped the log, where that is known.
+    """
+    if width is not None:
+        return _match_unbroken(_unbroken(lines, index, patterns, width), patterns, width)
+    raw = lines[index]
+    events = [e for p in unwrap.passages(raw, patterns.by_anchor) for e in match_passage(p, patterns)]
+    behind = _continuation(lines, index, patterns)
+    if behind and (loose := _open_anchors(raw, behind, events, patterns)):
+        events = _merge(events, _crossing([raw, *behind], 1, loose, patterns))
+    if ahead := _beginning(lines, index, patterns):
+        earlier = _from_ahead(ahead, raw, behind, patterns)
+        ends = max((e.until[1] if e.until[0] == raw.number else len(raw.text) for e in earlier), default=0)
+        events = earlier + [e for e in events if e.start >= ends]
+    return [e for e in events if not _cut_in_two(e, lines, patterns)]
+
+
+# -- messages that were wrapped: by a terminal of known width -------------------------------------------------
+
+
+def _unbroken(lines: Sequence[RawLine], index: int, patterns: PatternSet, width: int) -> list[RawLine]:
+    """The lines that a terminal made of one."""
+    first = last = index
+    while first > max(0, index - MAX_DUMP) and _goes_over(lines, first - 1, patterns, width):
+        first -= 1
+    while last < min(len(lines) - 1, index + MAX_DUMP) and _goes_over(lines, last, patterns, width):
+        last += 1
+    return list(lines[first : last + 1])
+
+
+def _goes_over(lines: Sequence[RawLine], index: int, patterns: PatternSet, width: int) -> bool:
+    """True where a line fills the terminal, but for a blank that was lost, and the next begins no message."""
+    if unwrap.visible_width(lines[index].text) < width - 1 or not lines[index + 1].text.strip():
+        return False
+    return not unwrap.begins_message(lines[index + 1].text, patterns)
+
+
+def _match_unbroken(lines: list[RawLine], patterns: PatternSet, width: int) -> list[Event]:
+    if len(lines) == 1:
+        return [e for p in unwrap.passages(lines[0], patterns.by_anchor) for e in match_passage(p, patterns)]
+    return match_passage(unwrap.joined(lines, "", patterns.by_anchor, width), patterns)
+
+
+# -- messages that were wrapped: somehow ----------------------------------------------------------------------
+
+
+def _continuation(lines: Sequence[RawLine], index: int, patterns: PatternSet) -> list[RawLine]:
+    """The lines behind one, up to the next that begins a message or is empty."""
+    found: list[RawLine] = []
+    most = MAX_DUMP if any(anchor in lines[index].text for anchor in patterns.dump_anchors) else MAX_JOIN
+    for line in lines[index + 1 : index + 1 + most]:
+        if _stands_alone(line, patterns):
             break
-        start = end + 1
-    return lines
+        found.append(line)
+    return found
 
 
-# -- messages that were wrapped -----------------------------------------------------------------------------
+def _beginning(lines: Sequence[RawLine], index: int, patterns: PatternSet) -> list[RawLine]:
+    """The lines before one, from that on which a message begins; none where the line itself begins one."""
+    if _stands_alone(lines[index], patterns):
+        return []
+    for first in range(index - 1, max(-1, index - 1 - MAX_JOIN), -1):
+        if not lines[first].text.strip():
+            return []
+        if unwrap.begins_message(_first_part(lines[first]), patterns):
+            return list(lines[first:index])
+    return []
+
+
+def _stands_alone(line: RawLine, patterns: PatternSet) -> bool:
+    text = _first_part(line)
+    return not text.strip() or unwrap.begins_message(text, patterns)
+
+
+def _first_part(line: RawLine) -> str:
+    parts = unwrap.decode(line.text)
+    return unwrap.strip_continuation(parts[0]).lstrip() if parts else ""
 
 
 def _open_anchors(
-    raw: RawLine, following: Sequence[RawLine], events: list[Event], patterns: PatternSet, width: int | None
+    raw: RawLine, behind: Sequence[RawLine], events: list[Event], patterns: PatternSet
 ) -> list[Pattern]:
-    """Patterns whose anchor stands on the line, or across its end, but whose message is not complete there."""
+    """Patterns whose anchor stands on the line, or across its end, and whose message may go on behind it."""
     parts = unwrap.decode(raw.text, patterns.by_anchor)
     last = parts[-1] if parts else ""
-    broken = width is not None and unwrap.visible_width(raw.text) == width
-    open_text = last.rstrip(" `\"'\\")
-    done = [e.line.text for e in events if not _goes_on(e, open_text, broken=broken)]
-    split = set(patterns.prefilter.split(open_end(last), _head(following[0])))
+    done = [e.line.text for e in events if _ends_in_text(e) and not is_open(e.texts[-1][1])]
+    split = set(patterns.prefilter.split(open_end(last), _first_part(behind[0])[:80]))
     loose: list[Pattern] = []
     for anchor, group in patterns.by_anchor.items():
         if anchor in split or (anchor in last and not any(anchor in text for text in done)):
@@ -232,63 +309,62 @@ def _open_anchors(
     return loose
 
 
-def _goes_on(event: Event, line: str, *, broken: bool) -> bool:
-    """True where the message reaches the end of its line, so that it may go on; a dump does only while it is open."""
-    if not line.endswith(event.line.text.rstrip(" `\"'\\")):
-        return False
-    dumps = [text for key, text, _ in event.texts if key.startswith("settings:")]
-    return broken or not dumps or is_open(dumps[-1])
+def _ends_in_text(event: Event) -> bool:
+    """True where the last that a message says is a text, which has no end of its own."""
+    end = event.line.text.rstrip(CLOSING)
+    return any(text and end.endswith(text.rstrip(CLOSING)) for _, text, _ in event.texts)
 
 
-def _head(raw: RawLine) -> str:
-    parts = unwrap.decode(raw.text)
-    return unwrap.strip_continuation(parts[0]).lstrip()[:80] if parts else ""
-
-
-def _match_joined(
-    raw: RawLine, following: Sequence[RawLine], loose: list[Pattern], patterns: PatternSet, width: int | None
+def _from_ahead(
+    ahead: list[RawLine], raw: RawLine, behind: list[RawLine], patterns: PatternSet
 ) -> list[Event]:
-    lines = [raw, *_continuation(following, patterns)]
-    counts = [*range(2, min(len(lines), MAX_JOIN + 1) + 1)]
-    counts += [len(lines)] if len(lines) > MAX_JOIN + 1 else []
+    """Events that begin on a line before `raw`, whose anchor stands on `raw` or across its start."""
+    known = [unwrap.joined([line], "", patterns.by_anchor).text for line in ahead]
+    text = unwrap.joined([*ahead, raw], "").text + "\n" + unwrap.joined([*ahead, raw], " ").text
+    here = [p for p in _by_anchor(text, patterns) if not any(p.anchor in line for line in known)]
+    found = _crossing([*ahead, raw], len(ahead), here, patterns)
+    return _merge(found, _crossing([*ahead, raw, *behind], len(ahead), here, patterns)) if behind else found
+
+
+def _crossing(lines: Sequence[RawLine], over: int, candidates: list[Pattern], patterns: PatternSet) -> list[Event]:
+    """Events that begin before `lines[over]` and end on it or behind it; but no text that may run on and on."""
     best: list[Event] = []
-    for count in counts:
-        for glue in (" ", ""):
-            passage = unwrap.joined(lines[:count], glue, patterns.by_anchor, width)
-            found = match_passage(passage, patterns, loose)
-            wanted = [e for e in found if e.line.number == raw.number and e.end > passage.starts[-1]]
-            best = _merge(best, [e for e in wanted if _plausible(e, passage, lines, width)])
+    for glue in (" ", ""):
+        passage = unwrap.joined(lines, glue, patterns.by_anchor)
+        found = match_passage(passage, patterns, candidates)
+        found = [e for e in found if e.start < passage.starts[over] < e.end and not _glues_number(e, passage)]
+        best = _merge(best, [e for e in found if _is_dump(e) or not _ends_in_text(e)])
     return best
 
 
-def _continuation(following: Sequence[RawLine], patterns: PatternSet) -> Iterator[RawLine]:
-    """The lines up to the next that begins a message, or is empty."""
-    for line in following:
-        parts = unwrap.passages(line)
-        if not parts or not parts[0].text.strip() or unwrap.begins_message(parts[0], patterns):
-            return
-        yield line
+def _is_dump(event: Event) -> bool:
+    return any(key.startswith("settings:") for key, _, _ in event.texts)
 
 
-def _plausible(event: Event, passage: Passage, lines: Sequence[RawLine], width: int | None) -> bool:
-    """Joining two lines may make one number of two: allow it only where a terminal is known to have broken the line."""
-    for index, start in enumerate(passage.starts[1:]):
-        digits = passage.text[start - 1 : start].isdigit() and passage.text[start : start + 1].isdigit()
-        if event.start < start < event.end and digits and unwrap.visible_width(lines[index].text) != width:
-            return False
-    return True
+def _glues_number(event: Event, passage: Passage) -> bool:
+    """True where joining lines may have made one number of two."""
+    return any(
+        event.start < start < event.end and passage.text[start - 1 : start].isdigit() and passage.text[start].isdigit()
+        for start in passage.starts[1:]
+    )
 
 
-def _cut_in_two(event: Event, raw: RawLine, following: Sequence[RawLine], width: int | None) -> bool:
-    """True where the last figure of a message may go on in the next line, which nothing decides: better not read."""
-    length = unwrap.visible_width(raw.text)
-    if width is not None or length < max(unwrap.NARROWEST_TERMINAL, unwrap.visible_width(following[0].text)):
+def _cut_in_two(event: Event, lines: Sequence[RawLine], patterns: PatternSet) -> bool:
+    """True where a message's first or last figure may go on in a neighbouring line: better not read."""
+    text, last = event.line.text, event.until[0] - lines[0].number
+    if text[-1:].isdigit() and last + 1 < len(lines):
+        ends_there = lines[last].text.rstrip("\r").endswith(text[-12:])
+        if ends_there and _may_be_cut(lines[last], lines[last + 1], patterns):
+            return True
+    first = event.line.number - lines[0].number
+    return text[:1].isdigit() and event.start == 0 < first and _may_be_cut(lines[first - 1], lines[first], patterns)
+
+
+def _may_be_cut(line: RawLine, following: RawLine, patterns: PatternSet) -> bool:
+    text = line.text.rstrip("\r")
+    if len(text) < max(unwrap.NARROWEST_TERMINAL, unwrap.visible_width(following.text)) or not text[-1:].isdigit():
         return False
-    if event.line.number != raw.number or not raw.text.rstrip("\r\n").endswith(event.line.text):
-        return False
-    values = [r.value for r in event.readings] + [text for _, text, _ in event.texts]
-    digit = event.line.text[-1:].isdigit() and any(plain(event.line.text).endswith(value) for value in values)
-    return digit and _REST_OF_NUMBER.match(following[0].text) is not None
+    return _REST_OF_NUMBER.match(following.text) is not None and not _stands_alone(following, patterns)
 
 
 def _merge(events: list[Event], more: list[Event]) -> list[Event]:

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-import regex
+import regex as rx
 
 from logparse import resources
 from logparse.errors import PatternError
@@ -98,11 +98,11 @@ class Pattern:
         return named | {name[1:] for name in marked if name and name.startswith("@")}
 
     @cached_property
-    def regex(self) -> regex.Pattern[str]:
+    def regex(self) -> rx.Pattern[str]:
         """The compiled expression."""
         try:
-            return regex.compile(self.source)
-        except regex.error as error:
+            return rx.compile(self.source)
+        except rx.error as error:
             raise PatternError(f"{self.id}: the regex does not compile: {error}") from None
 
 
@@ -116,15 +116,14 @@ class Prefix:
     samples: tuple[Sample, ...]
 
     @cached_property
-    def regex(self) -> regex.Pattern[str]:
+    def regex(self) -> rx.Pattern[str]:
         """The compiled expression; it ends where the message begins."""
-        return regex.compile(f"(?:{self.source})\\Z")
-
+        return rx.compile(f"(?:{self.source})\\Z")
 
     @cached_property
-    def inside(self) -> regex.Pattern[str]:
+    def inside(self) -> rx.Pattern[str]:
         """The same, wherever it stands."""
-        return regex.compile(self.source)
+        return rx.compile(self.source)
 
 
 @dataclass(frozen=True)
@@ -139,9 +138,9 @@ class Wrapping:
     """How the message is encoded inside: `json`, `html` or not at all."""
 
     @cached_property
-    def regex(self) -> regex.Pattern[str] | None:
+    def regex(self) -> rx.Pattern[str] | None:
         """The compiled expression, if any."""
-        return regex.compile(self.line) if self.line else None
+        return rx.compile(self.line) if self.line else None
 
 
 @dataclass(frozen=True)
@@ -173,9 +172,9 @@ class PatternSet:
         return tuple({p.anchor for p in self.patterns if any(f.settings for f in p.fields)})
 
     @cached_property
-    def rank_regexes(self) -> dict[str, regex.Pattern[str]]:
+    def rank_regexes(self) -> dict[str, rx.Pattern[str]]:
         """Per engine, the expression that finds each part of a rank tag."""
-        return {engine: regex.compile(source) for engine, source in self.rank_tags.items()}
+        return {engine: rx.compile(source) for engine, source in self.rank_tags.items()}
 
     def get(self, name: str) -> Pattern:
         """Return the pattern called `engine/name`, or `name` where only one engine has it.

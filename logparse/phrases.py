@@ -19,7 +19,7 @@ from logparse.units import GIB, KIB, MIB, gib
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from logparse.report import Capacity, Check, Missing, Number, Plane, Ref, Report, Row, RunReport, Step
+    from logparse.report import Capacity, Check, Number, Plane, Ref, Report, Row, RunReport, Step
 
 _KINDS = ("part", "remainder", "base", "outside", "child")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -42,7 +42,7 @@ def size(value: float | None) -> str:
 
 def percent(share: float | None) -> str:
     """A share of one as percent."""
-    return "" if share is None else f"{share:.1%}"
+    return "" if share is None else f"{share:.1%}".replace("-0.0%", "0.0%")
 
 
 def plain(value: float) -> str:
@@ -52,7 +52,7 @@ def plain(value: float) -> str:
 
 def account_title(name: str) -> str:
     """What a report calls an account or a quantity."""
-    account = words()["account"].get(name)
+    account = words()["account"].get(words()["quantity"].get(name, name))
     chain: dict[str, str] = words()["chain"]
     return account["title"] if account else f"free {chain[name]}" if name in chain else name.replace("_", " ")
 
@@ -78,8 +78,8 @@ class Phrases:
 
     def refs(self, evidence: Iterable[Ref]) -> str:
         """`[12]`, or `[node1.log:12]` where the report has several sources; at most four."""
-        found = [f"{self.short[ref.source]}:{ref.line}" if self.short.get(ref.source) else f"{ref.line}"
-                 for ref in evidence]  # fmt: skip
+        places = [f"{short}:{ref.line}" if (short := self.short.get(ref.source)) else f"{ref.line}" for ref in evidence]
+        found = list(dict.fromkeys(places))
         more = f" +{len(found) - 4}" if len(found) > 4 else ""
         return f"[{', '.join(found[:4])}{more}]" if found else ""
 
@@ -119,8 +119,14 @@ class Phrases:
         """How far the run came, where it did not come up."""
         if run.outcome in ("ready", "ready-then-failed") or run.last_phase is None:
             return ""
-        verb = "it ends at" if run.outcome == "excerpt" else "while"
+        verb = "it ends while" if run.outcome == "excerpt" else "while"
         return f" ({verb} {words()['phase'][run.last_phase]})"
+
+    def plane_title(self, run: RunReport, plane: Plane) -> str:
+        """What the figures of a ledger are."""
+        name = "failed" if plane == "ready" and run.failure and run.engine == "common" else plane
+        rank = f" · rank {run.main_rank}" if run.main_rank else ""
+        return f"{words()['plane'][name]['title']}{rank}"
 
     def sum_line(self, run: RunReport) -> str:
         """Does the memory add up, and what could not be checked?"""
@@ -134,7 +140,7 @@ class Phrases:
         said += self._open_ends(run)
         if not any(row.observed is not None for row in run.ledger):
             return "No memory was planned yet." if run.failure else "This log has no memory figures."
-        return " ".join(s if s.endswith(".") else f"{s}." for s in said) or "This log has no memory figures."
+        return " ".join(s if s.endswith(".") else f"{s}." for s in said) or "Nothing here to check it against."
 
     def _differing(self, differ: list[Check]) -> str:
         if not differ:
@@ -143,7 +149,7 @@ class Phrases:
         return f"; not: {', '.join(names)}"
 
     def _open_ends(self, run: RunReport) -> list[str]:
-        rows = [r for r in run.rows("plan", run.main_rank)]
+        rows = run.rows("plan", run.main_rank)
         said = [
             f"{size(row.observed)} GiB is not itemised"
             for row in rows
@@ -181,6 +187,8 @@ class Phrases:
         """The observed size."""
         if row.verdict == "impossible":
             return "—"
+        if row.verdict == "conflict":
+            return f"{size(row.observed_low)} … {size(row.observed_high)}"
         wide = row.observed_low is not None and row.observed_high is not None and row.observed_high - row.observed_low > WIDE
         half = (row.observed_high - row.observed_low) / 2 if wide else 0  # type: ignore[operator]
         return size(row.observed) + (f" ±{size(half)}" if wide else "")
@@ -271,8 +279,9 @@ class Phrases:
         """What made the report, and how much it read."""
         count = sum(len(run.numbers) for run in report.runs)
         lines = len({(n.source, n.line) for run in report.runs for n in run.numbers})
+        many = "line" if lines == 1 else "lines"
         command = f" · {report.command}" if report.command else ""
-        return f"{count} numbers read on {lines} lines · logparse {report.version} · patterns {report.patterns}{command}"
+        return f"{count} numbers read on {lines} {many} · logparse {report.version} · patterns {report.patterns}{command}"
 
 
 def explain(name: str) -> str | None:
@@ -281,8 +290,7 @@ def explain(name: str) -> str | None:
 
     said = []
     for group in ("account", "outcome"):
-        if entry := words()[group].get(name):
-            said.append(f"{name} ({group}): {entry['title']}. {entry['gist']}")
+        said += [f"{name} ({group}): {e['title']}. {e['gist']}" for e in [words()[group].get(name)] if e]
     if quantity := QUANTITIES.get(name):
         said.append(f"{name} (quantity; {quantity.kind}, of one {quantity.scope}): {quantity.gist}")
     if entry := words()["check"].get(name):

@@ -54,7 +54,9 @@ class VllmPlan:
         """The estimate as far as it was taken off the KV cache; zero where it was not, None where unknown."""
         applied = self.facts.run.rules.get("graph_estimate")
         estimate = self.facts.get("cuda_graphs_estimated")
-        if applied in ("none", "not-applied") or (estimate is None and self._inclusive_peak() is not None):
+        if applied in ("none", "not-applied") or self.facts.run.rules.get("device") == "cpu":
+            return ZERO
+        if estimate is None and self._inclusive_peak() is not None:
             return ZERO
         return estimate if applied == "applied" else None
 

@@ -17,7 +17,7 @@ _SIZED = frozenset({"kv_cache_available", "kv_cache_tokens", "gpu_blocks", "free
 
 def device_total(facts: Facts) -> Figure | None:
     """Memory of the device as the engine itself prints it."""
-    return facts.get("device_total") or facts.get("oom_total")
+    return facts.get("device_total") or facts.any_phase("oom_total")
 
 
 def device_used(facts: Facts) -> Figure | None:

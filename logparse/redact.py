@@ -12,6 +12,8 @@ _NAME = (
     r"(?:(?:[a-z]+[_-])?api[_-]?keys?|(?:hf|hub|auth|access|refresh|id|bearer)[_-]token|secret(?:[_-](?:access[_-])?key)?"
     r"|client[_-]secret|password|passwd|authorization|ssl[_-]keyfile[_-]password)"
 )
+MAX_PASSES = 5
+"""What one rule puts in may uncover something for another."""
 _QUOTE = r"""\\{0,3}['"]"""
 _VALUE = rf"""(?:\[[^\]]*\]|{_QUOTE}[^'"]*['"]|(?:Bearer|Basic)\s+[^\s,;)}}\]'"\\]+|[^\s,;)}}\]'"\\]+)"""
 _EMPTY = rf"""(?!None\b|null\b|True\b|False\b|<|\[\]|{_QUOTE}<|\[{_QUOTE}<|{_QUOTE}{_QUOTE})"""
@@ -54,6 +56,10 @@ _RULES = (
 
 def redact(text: str) -> str:
     """Replace keys, tokens, user names in paths, mail and network addresses by placeholders."""
-    for expression, placeholder in _RULES:
-        text = expression.sub(placeholder, text)
+    for _ in range(MAX_PASSES):
+        before = text
+        for expression, placeholder in _RULES:
+            text = expression.sub(placeholder, text)
+        if text == before:
+            break
     return text

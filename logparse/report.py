@@ -270,7 +270,7 @@ _PARTS: dict[str, type] = {
 
 
 def _run(data: dict[str, Any]) -> RunReport:
-    parts = {name: tuple(_part(kind, item) for item in data[name]) for name, kind in _PARTS.items()}
+    parts: dict[str, Any] = {name: tuple(_part(kind, item) for item in data[name]) for name, kind in _PARTS.items()}
     failure = _part(Failure, data["failure"]) if data["failure"] else None
     load = Load(**data["load"]) if data["load"] else None
     plain = {k: data[k] for k in ("index", "engine", "outcome", "last_phase", "main_rank")}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from logparse.rules import Rules, rules_for
 from logparse.settings import Setting, is_none, parse_dump
+from logparse.times import seconds
 from logparse.versions import Releases, Version
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class _Draft:
         who = _who(event)
         if event.pattern.marks in _STARTS:
             self.starts.add((event.pattern.name, who))
-        if event.pattern.marks in ("load_begin", "load_end") and event.pattern.marks == "load_begin":
+        if event.pattern.marks == "load_begin":
             self.loads[who] = self.loads.get(who, 0) + 1
         if event.pattern.engine != COMMON:
             order = _ORDER.get(event.pattern.phase, 0)
@@ -167,7 +168,7 @@ class _Draft:
             return mark == "server_start" or (event.pattern.name, who) in self.starts or who in self.furthest
         order = self.furthest.get(who, 0)
         if mark == "load_begin":
-            return order >= _ORDER["ready"] or self.loads.get(who, 0) >= 2 and order > _ORDER["load"]
+            return order >= _ORDER["ready"] or (self.loads.get(who, 0) >= 2 and order > _ORDER["load"])
         return mark == "load_end" and not self.loads and order >= _ORDER["kv_cache"]
 
 
@@ -225,18 +226,26 @@ def _attributed(events: list[Event]) -> list[Event]:
 
 def _profiling_captures(events: list[Event]) -> list[Event]:
     """Mark what a vLLM replica allocated or captured before it sized its KV cache: it was part of profiling."""
-    sized: dict[str | None, int] = {}
+    sized: dict[str | None, tuple[int, float | None]] = {}
     for index, event in enumerate(events):
         if any(r.quantity == "kv_cache_available" for r in event.readings) and event.pattern.phase == "profile":
-            sized[_replica(event)] = index
+            sized[_replica(event)] = index, seconds(event.line.time)
     return [
         _relabel(event, PROFILING)
         if event.pattern.engine == "vllm"
         and event.pattern.phase in ("kv_cache", "capture")
-        and index < sized.get(_replica(event), -1)
+        and _is_before(index, event, sized.get(_replica(event)))
         else event
         for index, event in enumerate(events)
     ]
+
+
+def _is_before(index: int, event: Event, mark: tuple[int, float | None] | None) -> bool:
+    """Compare by order and by time: Ray and others print what workers said later than it was said."""
+    if mark is None or index > mark[0]:
+        return False
+    now = seconds(event.line.time)
+    return now is None or mark[1] is None or now <= mark[1]
 
 
 def _replica(event: Event) -> str | None:
@@ -311,9 +320,8 @@ def _speculates(events: list[Event]) -> bool:
 
 
 def _swa_tokens(events: list[Event]) -> tuple[set[str], set[str]]:
-    full = {r.value for e in events for r in e.readings if r.quantity == "full_layer_tokens"}
-    swa = {r.value for e in events for r in e.readings if r.quantity == "swa_layer_tokens"}
-    return full, swa
+    tokens = [r for e in events for r in e.readings if r.quantity == "kv_cache_tokens"]
+    return {r.value for r in tokens if r.label == "full"}, {r.value for r in tokens if r.label == "swa"}
 
 
 def _labelled(event: Event, tokens: tuple[set[str], set[str]]) -> Event:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ANSI = re.compile(
     r"(?:\x1b|\\x1b|\\u001b|\\033|\\e|␛|\^\[)"
     r"(?:\[[0-9;?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))"
-    r"|(?<![\w\]])\[\d{1,3}(?:;\d{1,3}){0,8}m"
+    r"|\[\d{1,3}(?:;\d{1,3}){0,8}m(?!\])"
 )
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2060\ufeff]")
 _ESCAPES = re.compile(r'\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["\\/bfnrt]))')
@@ -79,10 +79,17 @@ class Passage:
     text: str
     starts: tuple[int, ...]
     numbers: tuple[int, ...]
+    marks: tuple[int, ...] = (0,)
+    """Characters that were taken off the start of each part."""
 
     def number_at(self, offset: int) -> int:
         """Physical line that holds the character at `offset`."""
         return self.numbers[bisect_right(self.starts, offset) - 1]
+
+    def place_of(self, end: int) -> tuple[int, int]:
+        """Physical line of the last character before `end`, and where it ends there."""
+        part = bisect_right(self.starts, max(end - 1, 0)) - 1
+        return self.numbers[part], end - self.starts[part] + self.marks[part]
 
 
 def decode(text: str, anchors: Iterable[str] = (), *, escapes: bool = True) -> list[str]:
@@ -149,7 +156,7 @@ def joined(lines: Sequence[RawLine], glue: str, anchors: Iterable[str] = (), wid
     """
     texts: list[str] = []
     starts: list[int] = []
-    length = 0
+    marks: list[int] = []
     encoded = bool(_ESCAPED.search(lines[0].text))
     for index, line in enumerate(lines):
         parts = decode(line.text, anchors, escapes=encoded) or [""]
@@ -158,10 +165,10 @@ def joined(lines: Sequence[RawLine], glue: str, anchors: Iterable[str] = (), wid
             between = glue if glue or width is None or visible_width(lines[index - 1].text) >= width else " "
             texts[-1] = f"{texts[-1].rstrip()} " if between else texts[-1]
             part = part.lstrip() if between else part
-            length = sum(map(len, texts))
-        starts.append(length)
+        marks.append(len(parts[0]) - len(part) if index else 0)
+        starts.append(starts[-1] + len(texts[-1]) if index else 0)
         texts.append(part)
-    return Passage("".join(texts), tuple(starts), tuple(line.number for line in lines))
+    return Passage("".join(texts), tuple(starts), tuple(line.number for line in lines), tuple(marks))
 
 
 def strip_continuation(text: str) -> str:
@@ -187,13 +194,13 @@ def wrap_width(text: str, patterns: PatternSet) -> int | None:
     if widest < NARROWEST_TERMINAL or len(broken) < 3:
         return None
     some = broken[:: len(broken) // 50 + 1]
-    continued = [i for i in some if not begins_message(Passage(lines[i + 1][:MAX_PREFIX], (0,), (1,)), patterns)]
+    continued = [i for i in some if not begins_message(lines[i + 1], patterns)]
     return widest if 2 * len(continued) > len(some) else None
 
 
-def begins_message(passage: Passage, patterns: PatternSet) -> bool:
-    """True where an engine's own prefix stands near the start of the passage, so that it continues nothing."""
-    head = passage.text[:MAX_PREFIX]
+def begins_message(text: str, patterns: PatternSet) -> bool:
+    """True where an engine's own prefix stands near the start of the decoded line, so that it continues nothing."""
+    head = text[:MAX_PREFIX]
     return any(_search(prefix, head[:cut]) for prefix in patterns.prefixes for cut in _cuts(head))
 
 

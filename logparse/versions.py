@@ -93,7 +93,11 @@ class Releases:
         return Releases(tuple(both))
 
     def __str__(self) -> str:
-        return ", ".join(f"{low or ''}..{high or ''}" if low != high else str(low) for low, high in self.spans)
+        return ", ".join(_spelled(low, high) for low, high in self.spans)
+
+
+def _spelled(low: Version | None, high: Version | None) -> str:
+    return f"{low or ''}..{high or ''}" if low is None or low != high else str(low)
 
 
 def _span(part: str) -> tuple[Version | None, Version | None]:

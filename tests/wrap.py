@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from logparse.patterns import Wrapping
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from logparse.patterns import Wrapping
 
 
 def wrap(wrapping: Wrapping, line: str, number: int = 12) -> str:

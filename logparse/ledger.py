@@ -71,12 +71,13 @@ def with_expected(made: Row, figure: Figure, expected: Figure) -> Row:
 
 
 def with_shares(rows: list[Row]) -> list[Row]:
-    """Rows with their share of the base: of the card where it is known, else of the plane's first base."""
-    bases = [r for r in rows if r.kind == "base" and r.observed]
+    """Rows with their share of the whole: of the card where it is known, else of what the plane divides."""
+    bases = [r.observed for r in rows if r.kind == "base" and r.observed]
     if not bases:
         return rows
-    base = max(b.observed or 0.0 for b in bases)
-    return [replace(r, share=r.observed / base) if r.observed is not None else r for r in rows]
+    free = sum(r.observed or 0.0 for r in rows if r.plane == "ready" and r.kind == "outside")
+    whole = max(bases) + free
+    return [replace(r, share=r.observed / whole) if r.observed is not None else r for r in rows]
 
 
 def check(

@@ -42,6 +42,8 @@ AROUND = 1 << 15
 _NUMBER = re.compile(r"[-+]?\d{1,25}(?:\.\d{0,25})?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d{1,25}")
 _REST_OF_NUMBER = re.compile(r"(?!\d{1,4}[-:/]\d|\d+\.\d+\.\d|\d+[:|)]|\d+\. )[.,]?\d")
 """What may go on with a number at the start of a line: no time, no address, no item of a list."""
+RUN_ON = " \N{PILCROW SIGN} \N{PILCROW SIGN}"
+"""Is put behind joined lines, to find out which texts would run on through whatever follows."""
 CLOSING = " `\"'\\"
 """What may stand behind a message at the end of its line."""
 PRINTED_UNITS = {unit.lower(): unit for unit in BYTES} | {"bytes": "B", "byte": "B"}
@@ -84,7 +86,11 @@ class Event:
 def match_passage(passage: Passage, patterns: PatternSet, only: Iterable[Pattern] | None = None) -> list[Event]:
     """Find the events in decoded text, in the order in which they stand."""
     candidates = only if only is not None else _by_anchor(passage.text, patterns)
-    found = [event for pattern in candidates for event in _matches(pattern, passage, patterns)]
+    return _longest([event for pattern in candidates for event in _matches(pattern, passage, patterns)])
+
+
+def _longest(found: list[Event]) -> list[Event]:
+    """Of events that overlap, the longest."""
     found.sort(key=lambda event: (event.start - event.end, event.start, event.pattern.id))
     kept: list[Event] = []
     for event in found:
@@ -327,18 +333,20 @@ def _from_ahead(
 
 
 def _crossing(lines: Sequence[RawLine], over: int, candidates: list[Pattern], patterns: PatternSet) -> list[Event]:
-    """Events that begin before `lines[over]` and end on it or behind it; but no text that may run on and on."""
+    """Events that begin before `lines[over]` and end on it or behind it; but no text that runs on and on."""
     best: list[Event] = []
     for glue in (" ", ""):
         passage = unwrap.joined(lines, glue, patterns.by_anchor)
-        found = match_passage(passage, patterns, candidates)
-        found = [e for e in found if e.start < passage.starts[over] < e.end and not _glues_number(e, passage)]
-        best = _merge(best, [e for e in found if _is_dump(e) or not _ends_in_text(e)])
+        length, border = len(passage.text), passage.starts[over]
+        longer = replace(passage, text=passage.text + RUN_ON)
+        found = [e for p in candidates for e in _matches(p, passage if _dumps(p) else longer, patterns)]
+        found = [e for e in found if e.start < border < e.end <= length and not _glues_number(e, passage)]
+        best = _merge(best, _longest(found))
     return best
 
 
-def _is_dump(event: Event) -> bool:
-    return any(key.startswith("settings:") for key, _, _ in event.texts)
+def _dumps(pattern: Pattern) -> bool:
+    return any(field.settings for field in pattern.fields)
 
 
 def _glues_number(event: Event, passage: Passage) -> bool:

@@ -67,6 +67,5 @@ class Prefilter:
         for at in range(len(before) - SHORTEST_PART + 1):
             for anchor in self._beginnings.get(before[at:], ()):
                 head = head or after.partition("\n")[0].lstrip(" \t>|│\"'`")
-                rest = anchor[len(before) - at :].lstrip()
-                if rest and head.startswith(rest):
+                if head and head.startswith(anchor[len(before) - at :].lstrip()):
                     yield anchor

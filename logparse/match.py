@@ -91,7 +91,7 @@ def match_passage(passage: Passage, patterns: PatternSet, only: Iterable[Pattern
 
 def _longest(found: list[Event]) -> list[Event]:
     """Of events that overlap, the longest."""
-    found.sort(key=lambda event: (event.start - event.end, event.start, event.pattern.id))
+    found.sort(key=lambda e: (e.pattern.is_fallback, e.start - e.end, e.start, e.pattern.id))
     kept: list[Event] = []
     for event in found:
         if all(event.end <= other.start or other.end <= event.start for other in kept):
@@ -227,7 +227,7 @@ def match_lines(lines: Sequence[RawLine], index: int, patterns: PatternSet, widt
     if width is not None:
         return _match_unbroken(_unbroken(lines, index, patterns, width), patterns, width)
     raw = lines[index]
-    events = [e for p in unwrap.passages(raw, patterns.by_anchor) for e in match_passage(p, patterns)]
+    events = [e for p in unwrap.passages(raw, patterns) for e in match_passage(p, patterns)]
     behind = _continuation(lines, index, patterns)
     if behind and (loose := _open_anchors(raw, behind, events, patterns)):
         events = _merge(events, _crossing([raw, *behind], 1, loose, patterns))
@@ -260,8 +260,8 @@ def _goes_over(lines: Sequence[RawLine], index: int, patterns: PatternSet, width
 
 def _match_unbroken(lines: list[RawLine], patterns: PatternSet, width: int) -> list[Event]:
     if len(lines) == 1:
-        return [e for p in unwrap.passages(lines[0], patterns.by_anchor) for e in match_passage(p, patterns)]
-    return match_passage(unwrap.joined(lines, "", patterns.by_anchor, width), patterns)
+        return [e for p in unwrap.passages(lines[0], patterns) for e in match_passage(p, patterns)]
+    return match_passage(unwrap.joined(lines, "", patterns, width), patterns)
 
 
 # -- messages that were wrapped: somehow ----------------------------------------------------------------------
@@ -304,8 +304,8 @@ def _open_anchors(
     raw: RawLine, behind: Sequence[RawLine], events: list[Event], patterns: PatternSet
 ) -> list[Pattern]:
     """Patterns whose anchor stands on the line, or across its end, and whose message may go on behind it."""
-    parts = unwrap.decode(raw.text, patterns.by_anchor)
-    last = parts[-1] if parts else ""
+    parts = unwrap.passages(raw, patterns)
+    last = parts[-1].text if parts else ""
     done = [e.line.text for e in events if _ends_in_text(e) and not is_open(e.texts[-1][1])]
     split = set(patterns.prefilter.split(open_end(last), _first_part(behind[0])[:80]))
     loose: list[Pattern] = []
@@ -325,8 +325,8 @@ def _from_ahead(
     ahead: list[RawLine], raw: RawLine, behind: list[RawLine], patterns: PatternSet
 ) -> list[Event]:
     """Events that begin on a line before `raw`, whose anchor stands on `raw` or across its start."""
-    known = [unwrap.joined([line], "", patterns.by_anchor).text for line in ahead]
-    text = unwrap.joined([*ahead, raw], "").text + "\n" + unwrap.joined([*ahead, raw], " ").text
+    known = [unwrap.joined([line], "", patterns).text for line in ahead]
+    text = "\n".join(unwrap.joined([*ahead, raw, *behind[:1]], glue, patterns).text for glue in (" ", ""))
     here = [p for p in _by_anchor(text, patterns) if not any(p.anchor in line for line in known)]
     found = _crossing([*ahead, raw], len(ahead), here, patterns)
     return _merge(found, _crossing([*ahead, raw, *behind], len(ahead), here, patterns)) if behind else found
@@ -336,7 +336,7 @@ def _crossing(lines: Sequence[RawLine], over: int, candidates: list[Pattern], pa
     """Events that begin before `lines[over]` and end on it or behind it; but no text that runs on and on."""
     best: list[Event] = []
     for glue in (" ", ""):
-        passage = unwrap.joined(lines, glue, patterns.by_anchor)
+        passage = unwrap.joined(lines, glue, patterns)
         length, border = len(passage.text), passage.starts[over]
         longer = replace(passage, text=passage.text + RUN_ON)
         found = [e for p in candidates for e in _matches(p, passage if _dumps(p) else longer, patterns)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from logparse.units import unit_bytes
 from logparse.versions import Releases
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.resources.abc import Traversable
 
 PHASES = ("init", "load", "profile", "kv_cache", "capture", "ready", "serving", "error")
@@ -39,6 +40,9 @@ IDENTITIES = frozenset(
     }
 )  # fmt: skip
 SEARCH_SECONDS = 2.0
+REMEMBERED = 1 << 13
+_PREFIX_END = re.compile(r"[\])] +|: ")
+MOST_CUTS = 8
 _ANCHOR = re.compile(r"[A-Za-z0-9 .,:#_=()-]{5,}")
 
 
@@ -81,6 +85,8 @@ class Pattern:
     samples: tuple[Sample, ...]
     rejects: tuple[str, ...]
     anywhere: bool = False
+    is_fallback: bool = False
+    """True where any pattern that matches overlapping text wins over this one, however short."""
     marks: str | None = None
     role: str | None = None
     label: str | None = None
@@ -172,6 +178,18 @@ class PatternSet:
         return tuple({p.anchor for p in self.patterns if any(f.settings for f in p.fields)})
 
     @cached_property
+    def begins(self) -> Callable[[str], bool]:
+        """Tells whether an engine's prefix ends early in the start of a line; remembers its last answers."""
+        expressions = [prefix.regex for prefix in self.prefixes]
+
+        @lru_cache(maxsize=REMEMBERED)
+        def begins(head: str) -> bool:
+            cuts = [found.end() for found in _PREFIX_END.finditer(head)][:MOST_CUTS]
+            return any(e.search(head[:cut], timeout=SEARCH_SECONDS) for cut in cuts for e in expressions)
+
+        return begins
+
+    @cached_property
     def rank_regexes(self) -> dict[str, rx.Pattern[str]]:
         """Per engine, the expression that finds each part of a rank tag."""
         return {engine: rx.compile(source) for engine, source in self.rank_tags.items()}
@@ -250,7 +268,7 @@ def _no_duplicates(patterns: list[Pattern]) -> None:
 
 
 _PATTERN_KEYS = {
-    "name", "releases", "phase", "anchor", "regex", "field", "sample", "reject", "anywhere", "marks", "role", "label",
+    "name", "releases", "phase", "anchor", "regex", "field", "sample", "reject", "anywhere", "fallback", "marks", "role", "label",
 }  # fmt: skip
 
 
@@ -278,6 +296,7 @@ def _pattern(entry: dict[str, Any], engine: str, topic: str, where: str) -> Patt
         samples=tuple(Sample(s["line"], dict(s.get("expect", {}))) for s in entry["sample"]),
         rejects=tuple(r["line"] for r in entry.get("reject", [])),
         anywhere=bool(entry.get("anywhere", False)),
+        is_fallback=bool(entry.get("fallback", False)),
         marks=entry.get("marks"),
         role=entry.get("role"),
         label=entry.get("label"),

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SHORTEST_PART = 4
-"""An anchor's first part at a line's end must be this long to count: shorter ones stand everywhere."""
 CLOSING, REST = 8, 200
 """Characters that may close a broken line, and those of the next line that may go on with an anchor."""
 
@@ -28,11 +26,15 @@ class Prefilter:
 
     def __init__(self, anchors: Iterable[str]) -> None:
         self.anchors = tuple(sorted(set(anchors)))
-        self._beginnings: dict[str, list[str]] = {}
+        self._beginnings: dict[str, dict[str, None]] = {}
+        self._rests: set[str] = set()
         for anchor in self.anchors:
-            for cut in range(SHORTEST_PART, len(anchor)):
-                self._beginnings.setdefault(anchor[:cut].rstrip(), []).append(anchor)
+            for cut in range(1, len(anchor)):
+                self._beginnings.setdefault(anchor[:cut].rstrip(), {})[anchor] = None
+                self._rests.add(anchor[cut:].lstrip()[:3])
         self._longest = max(map(len, self._beginnings), default=0)
+        self._unfinished = tuple(anchor.rstrip() for anchor in self.anchors if anchor.endswith(" "))
+        """What is left of an anchor whose last blank was lost."""
 
     def line_starts(self, block: str, tail: str = "") -> list[int]:
         """Offsets in `block` at which the lines that matter begin, in order; `tail` is what follows the block."""
@@ -55,17 +57,23 @@ class Prefilter:
     def _broken(self, block: str, tail: str) -> Iterator[int]:
         start, reach = 0, self._longest + CLOSING
         while (end := block.find("\n", start)) >= 0:
-            after = block[end + 1 : end + REST] or tail[:REST]
-            if any(self.split(open_end(block[max(start, end - reach) : end]), after)):
+            head = _head(block[end + 1 : end + REST] or tail[:REST])
+            before = open_end(block[max(start, end - reach) : end])
+            goes_on = head[:3] in self._rests or head[:2] in self._rests or head[:1] in self._rests
+            if (goes_on or before.endswith(self._unfinished)) and any(self.split(before, head)):
                 yield start
             start = end + 1
 
     def split(self, before: str, after: str) -> Iterator[str]:
         """Anchors that begin at the end of `before` and go on at the start of `after`."""
-        before = before[-self._longest :]
-        head = ""
-        for at in range(len(before) - SHORTEST_PART + 1):
+        before, head = before[-self._longest :], _head(after)
+        if not head:
+            return
+        for at in range(len(before)):
             for anchor in self._beginnings.get(before[at:], ()):
-                head = head or after.partition("\n")[0].lstrip(" \t>|│\"'`")
-                if head and head.startswith(anchor[len(before) - at :].lstrip()):
+                if head.startswith(anchor[len(before) - at :].lstrip()):
                     yield anchor
+
+
+def _head(text: str) -> str:
+    return text.partition("\n")[0].lstrip(" \t>|│\"'`")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import regex
+
 from logparse.rules import Rules, rules_for
 from logparse.settings import Setting, is_none, parse_dump
 from logparse.times import seconds
@@ -52,7 +54,7 @@ class Run:
     def era(self) -> Releases | None:
         """Releases that print all wordings seen, as far as they go together; None where there are none."""
         era: Releases | None = None
-        for releases in {e.pattern.releases for e in self.events if e.pattern.engine == self.engine}:
+        for releases in dict.fromkeys(e.pattern.releases for e in self.events if e.pattern.engine == self.engine):
             narrowed = releases if era is None else era.intersect(releases)
             era = narrowed if narrowed.spans else era
         return era
@@ -91,7 +93,10 @@ class Run:
     def failure(self) -> Event | None:
         """The first error after which the run got no further; wrapper errors count only where nothing else is."""
         last = max((i for i, e in enumerate(self.events) if _is_progress(e)), default=-1)
-        after = self.events[last + 1 :]
+        after = [e for e in self.events[last + 1 :] if e.pattern.marks in ("failed", "wrapper_error", "killed")]
+        served = any(e.pattern.marks == "ready" for e in self.events[: last + 1])
+        if served and all(e.pattern.is_fallback for e in after):
+            return None  # an exception while serving may be one request's
         for mark in ("failed", "wrapper_error"):
             if found := next((e for e in after if e.pattern.marks == mark), None):
                 return found
@@ -219,7 +224,8 @@ def _attributed(events: list[Event]) -> list[Event]:
     out = []
     for event in events:
         state = pools.setdefault(event.line.rank, _Pools())
-        role = event.role or state.role(event, has_draft)
+        by_order = state.role(event, has_draft)
+        role = event.role or ("draft" if _loads_draft(event) else by_order)
         out.append(_labelled(replace(event, role=role), swa))
     return _ranked(_profiling_captures(out))
 
@@ -279,6 +285,13 @@ def _ranked(events: list[Event]) -> list[Event]:
 def _speaks_for_rank(event: Event) -> bool:
     names = {r.quantity for r in event.readings}
     return event.pattern.phase != "error" and bool(names & {"weights", "kv_cache_available", "cuda_graphs"})
+
+
+def _loads_draft(event: Event) -> bool:
+    """True where the line names an architecture that is a draft's."""
+    drafts = rules_for(event.pattern.engine).get("draft_architecture")
+    named = event.text("identity:architecture")
+    return drafts is not None and named is not None and regex.search(drafts, named) is not None
 
 
 @dataclass

@@ -28,7 +28,6 @@ _ANSI = re.compile(
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2060\ufeff]")
 _ESCAPES = re.compile(r'\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["\\/bfnrt]))')
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
-_ESCAPED = re.compile(r'(?<!\\)\\++(?:[nr](?![a-z])|"|t|u[0-9a-fA-F]{4}|x1b)')
 _QUOTE = re.compile(r"(?<!\\)(?:\\\\)*+([\"'])")
 _TAG = re.compile(r"</?(?:span|pre|code|div|br|p|b|i|em|font|td|tr|li|strong|samp|a)\b[^<>]{0,99}>", re.I)
 _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5}|#x[0-9a-f]{1,5});", re.I)
@@ -44,8 +43,7 @@ MAX_DECODES = 3
 MAX_WRAPPERS = 6
 MAX_DIGITS = 12
 NARROWEST_TERMINAL = 40
-DECODED_QUOTE = "`"
-"""Stands for the quote that opened an encoded string, once that is decoded."""
+RAGGED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,8 @@ class Passage:
     numbers: tuple[int, ...]
     marks: tuple[int, ...] = (0,)
     """Characters that were taken off the start of each part."""
+    stream: str | None = None
+    """Whose line it is, where a wrapper says so: a container, a pod, a service."""
 
     def number_at(self, offset: int) -> int:
         """Physical line that holds the character at `offset`."""
@@ -92,18 +92,21 @@ class Passage:
         return self.numbers[part], end - self.starts[part] + self.marks[part]
 
 
-def decode(text: str, anchors: Iterable[str] = (), *, escapes: bool = True) -> list[str]:
+def decode(text: str, anchors: Iterable[str] = (), depth: int = MAX_DECODES) -> list[str]:
     """Decode one physical line into the logical lines that are inside it, without colours.
 
-    A JSON string with `\\n` in it, or a line with carriage returns, holds several. Escapes are resolved only where
-    the first of `anchors` stands in a quoted string: the engines' own messages may hold escapes as well.
+    A JSON string with `\\n` in it, or a line with carriage returns, holds several. A string is decoded only where
+    the first of `anchors` stands in it: the engines' own messages may hold quotes and escapes as well.
     """
-    for _ in range(MAX_DECODES):
-        decoded = _without_html(text)
-        decoded = _unquoted(decoded, anchors) if escapes else decoded
-        if decoded == text:
-            break
-        text = decoded
+    text = _without_html(text)
+    if depth and (found := _quoted(text, anchors)):
+        outside, inside, rest = found
+        inner = decode(_ESCAPES.sub(_unescape, inside), anchors, depth - 1)
+        return [*_lines(outside), *inner, *(decode(rest, anchors, depth - 1) if rest else ())]
+    return _lines(text)
+
+
+def _lines(text: str) -> list[str]:
     if "\x1b" in text or "[" in text or "\\" in text or "␛" in text:
         text = _ANSI.sub("", text)
     parts = re.split(r"[\r\n]+", text) if "\r" in text or "\n" in text else [text]
@@ -116,18 +119,24 @@ def _without_html(text: str) -> str:
     return html.unescape(text) if "&" in text and _ENTITY.search(text) else text
 
 
-def _unquoted(text: str, anchors: Iterable[str]) -> str:
-    if "\\" not in text or not _ESCAPED.search(text):
-        return text
+def _quoted(text: str, anchors: Iterable[str]) -> tuple[str, str, str] | None:
+    """What stands before, in and behind the quoted string that holds the first anchor; None where none does."""
+    if "\"" not in text and "'" not in text and "`" not in text:
+        return None
     first = min((at for anchor in anchors if (at := text.find(anchor)) >= 0), default=None)
     if first is None:
-        return _ESCAPES.sub(_unescape, text)
-    quotes = [found.end() - 1 for found in _QUOTE.finditer(text, 0, first)]
+        return None
+    quotes = [found.end() - 1 for found in _QUOTE.finditer(text)]
     for mark in "\"'":
-        mine = [at for at in quotes if text[at] == mark]
-        if len(mine) % 2:
-            return text[: mine[-1]] + DECODED_QUOTE + _ESCAPES.sub(_unescape, text[mine[-1] + 1 :])
-    return text
+        before = [at for at in quotes if at < first and text[at] == mark]
+        if len(before) % 2:
+            start = before[-1] + 1
+            end = next((at for at in quotes if at >= first and text[at] == mark), len(text))
+            return text[:start], text[start:end], text[end:]
+    start, end = text.rfind("`", 0, first) + 1, len(text.rstrip())
+    if start and text.count("`", 0, first) % 2 and text[first:end].endswith("`"):
+        return text[:start], text[start : end - 1], ""
+    return None
 
 
 def _unescape(found: re.Match[str]) -> str:
@@ -143,12 +152,18 @@ def _last_states(parts: list[str]) -> list[str]:
     return [part for part, bar, next_bar in zip(parts, bars, [*bars[1:], False], strict=True) if not (bar and next_bar)]
 
 
-def passages(raw: RawLine, anchors: Iterable[str] = ()) -> list[Passage]:
-    """Decode a physical line into passages."""
-    return [Passage(part, (0,), (raw.number,)) for part in decode(raw.text, anchors)]
+def passages(raw: RawLine, patterns: PatternSet) -> list[Passage]:
+    """Decode a physical line into passages, and take off what other programs put before the engine's own prefix."""
+    found = []
+    outer = None
+    for part in decode(raw.text, patterns.by_anchor):
+        stream, at = _peeled(part, patterns)
+        outer = outer or stream
+        found.append(Passage(part[at:], (0,), (raw.number,), (at,), stream or outer))
+    return found
 
 
-def joined(lines: Sequence[RawLine], glue: str, anchors: Iterable[str] = (), width: int | None = None) -> Passage:
+def joined(lines: Sequence[RawLine], glue: str, patterns: PatternSet, width: int | None = None) -> Passage:
     """Join consecutive physical lines that were one before somebody wrapped them.
 
     `glue` is what a break stands for: a space (Markdown breaks at spaces) or nothing (a terminal breaks anywhere;
@@ -157,18 +172,21 @@ def joined(lines: Sequence[RawLine], glue: str, anchors: Iterable[str] = (), wid
     texts: list[str] = []
     starts: list[int] = []
     marks: list[int] = []
-    encoded = bool(_ESCAPED.search(lines[0].text))
+    stream = None
     for index, line in enumerate(lines):
-        parts = decode(line.text, anchors, escapes=encoded) or [""]
-        part = parts[-1] if index == 0 else strip_continuation(parts[0])
+        parts = passages(line, patterns) or [Passage("", (0,), (line.number,))]
+        part = parts[0] if index else parts[-1]
+        text = strip_continuation(part.text) if index else part.text
+        stream = stream or part.stream
         if index:
             between = glue if glue or width is None or visible_width(lines[index - 1].text) >= width else " "
             texts[-1] = f"{texts[-1].rstrip()} " if between else texts[-1]
-            part = part.lstrip() if between else part
-        marks.append(len(parts[0]) - len(part) if index else 0)
+            text = text.lstrip() if between else text
+        marks.append(part.marks[0] + len(part.text) - len(text))
         starts.append(starts[-1] + len(texts[-1]) if index else 0)
-        texts.append(part)
-    return Passage("".join(texts), tuple(starts), tuple(line.number for line in lines), tuple(marks))
+        texts.append(text)
+    numbers = tuple(line.number for line in lines)
+    return Passage("".join(texts), tuple(starts), numbers, tuple(marks), stream)
 
 
 def strip_continuation(text: str) -> str:
@@ -185,27 +203,24 @@ def visible_width(text: str) -> int:
 def wrap_width(text: str, patterns: PatternSet) -> int | None:
     """The column at which a terminal broke the lines of `text`, or None where none did.
 
-    Broken lines are all of one length, nothing is longer, and what follows most of them begins no message.
+    Lines that it broke are all of one length, nothing is longer, hardly any is a little shorter (Markdown breaks at
+    spaces), and what follows most of them begins no message.
     """
     lines = text.split("\n")
     widths = [visible_width(line) for line in lines]
     widest = max(widths)
     broken = [index for index, width in enumerate(widths[:-1]) if width == widest]
-    if widest < NARROWEST_TERMINAL or len(broken) < 3:
+    nearly = sum(widest - RAGGED <= width < widest for width in widths)
+    if widest < NARROWEST_TERMINAL or len(broken) < max(3, nearly):
         return None
     some = broken[:: len(broken) // 50 + 1]
-    continued = [i for i in some if not begins_message(lines[i + 1], patterns)]
+    continued = [index for index in some if not begins_message(lines[index + 1], patterns)]
     return widest if 2 * len(continued) > len(some) else None
 
 
 def begins_message(text: str, patterns: PatternSet) -> bool:
     """True where an engine's own prefix stands near the start of the decoded line, so that it continues nothing."""
-    head = text[:MAX_PREFIX]
-    return any(_search(prefix, head[:cut]) for prefix in patterns.prefixes for cut in _cuts(head))
-
-
-def _cuts(head: str) -> list[int]:
-    return [found.end() for found in re.finditer(r"[\])] +|: ", head)][:8]
+    return patterns.begins(text[:MAX_PREFIX])
 
 
 def _search(prefix: Prefix, left: str) -> dict[str, str] | None:
@@ -223,9 +238,7 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
     if named := _EXCEPTION.search(left):
         left = left[: named.start() + 1] if left[named.start()] in " |>]" else left[: named.start()]
     groups = _prefix_groups(left, engine, patterns)
-    stream, peeled = _peeled(passage.text[: min(start, MAX_PREFIX)], patterns)
-    bare = left[peeled:] if start <= MAX_PREFIX else left
-    if groups is None and not anywhere and not _boundary(bare, engine, patterns):
+    if groups is None and not anywhere and not _boundary(left, engine, patterns):
         return None
     groups = groups or {}
     tags = groups.get("process", "") + groups.get("ranks", "")
@@ -240,7 +253,7 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
         rank=_rank(tags, engine, patterns) or _rank(outer[-120:] if "pid=" in outer else "", engine, patterns),
         file=groups.get("file"),
         lineno=_number(groups.get("lineno")),
-        stream=stream,
+        stream=passage.stream,
     )
 
 

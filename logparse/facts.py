@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Basis = Literal["read", "derived", "told", "default"]
 IMPOSSIBLE_BYTES = 2**44
 """No device has 16 TiB; a larger reading is an underflow, such as 17,179,869,184 GiB."""
-ASIDE = frozenset({"profiling", "with_graph_estimate", "nvidia-smi"})
+ASIDE = frozenset({"profiling", "with_graph_estimate", "nvidia-smi", "after_multimodal", "derived", "requested"})
 """Labels of readings that count only where they are asked for by name."""
 SIGNED = frozenset({"kv_cache_available", "kv_cache_to_budget", "kv_cache_to_device", "cuda_graphs_difference"})
 """Sizes that may be negative; any other negative size is a reading that something else disturbed."""
@@ -92,11 +92,13 @@ class Facts:
         Args:
             quantity: its name.
             role: `target` (also what has no role) or `draft`; None: the target.
-            label: only readings with this label; None: any but those that stand for something else
-                (`ASIDE`).
+            label: only readings with this label; None: those without a label, or where there are none those
+                whose label does not stand for something else (`ASIDE`).
         """
         readings = self._readings(quantity, role)
-        found = [(r, e) for r, e in readings if (r.label not in ASIDE if label is None else r.label == label)]
+        found = [(r, e) for r, e in readings if r.label == label]
+        if label is None and not found:
+            found = [(r, e) for r, e in readings if r.label not in ASIDE]
         return _figure(quantity, found)
 
     def labels(self, quantity: str, *, role: str | None = None) -> list[str | None]:

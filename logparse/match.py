@@ -128,6 +128,8 @@ def _event(pattern: Pattern, found: regex.Match[str], line: Line, passage: Passa
             readings.append(_reading(field, pattern, found, number))
         else:
             texts.append((_text_key(field), text.strip(), number))
+    if line.exception:
+        texts.append(("identity:exception", line.exception, line.number))
     until = passage.place_of(found.end())
     return Event(pattern, line, tuple(readings), tuple(texts), found.start(), found.end(), until, pattern.role)
 
@@ -452,10 +454,14 @@ def _sample_faults(pattern: Pattern, line: str, expect: dict[str, str], patterns
         rivals = ", ".join(event.pattern.id for event in winners) or "nothing"
         yield f"does not win its sample {line!r}: {rivals} does"
     for rival in _by_anchor(line, patterns):
-        for event in _matches(rival, passage, patterns) if rival is not pattern else ():
+        for event in _matches(rival, passage, patterns) if _rivals(rival, pattern) else ():
             same_span = (event.start, event.end) == found.span()
             if same_span and not _equal_facts(event, _event(pattern, found, event.line, passage)):
                 yield f"ties with {rival.id} on {line!r} but says something else"
+
+
+def _rivals(one: Pattern, two: Pattern) -> bool:
+    return one is not two and one.is_fallback == two.is_fallback
 
 
 def _equal_facts(one: Event, two: Event) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WITH_ESTIMATE = "with_graph_estimate"
 """Label of an activation peak that holds the applied graph estimate (the advice line from 0.27.0 on)."""
+RESERVED = "reserved"
+"""Label of a KV cache that was asked for in bytes, without profiling."""
 ZERO = Figure(Interval.exactly(0), "derived")
 
 
@@ -30,11 +32,11 @@ class VllmPlan:
         self.facts = facts
         self.total = facts.get("device_total") or total
         self.fraction = facts.get("memory_fraction") or facts.setting("gpu_memory_utilization")
-        self.reserved = facts.get("kv_cache_reserved")
+        self.reserved = facts.get("kv_cache_available", label=RESERVED)
         self.is_budgeted = self.reserved is None and facts.run.rules.get("budget") != "none"
         self.weights = facts.get("weights")
         self.consumed = facts.get("consumed")
-        self.kv_cache = facts.get("kv_cache_available") or self.reserved
+        self.kv_cache = facts.get("kv_cache_available")
         self.graph_estimate = self._graph_estimate()
         self.activations = self._activations()
         self.non_torch = self._non_torch()

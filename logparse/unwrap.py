@@ -29,6 +29,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2060\ufeff]")
 _ESCAPES = re.compile(r'\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["\\/bfnrt]))')
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
 _QUOTE = re.compile(r"(?<!\\)(?:\\\\)*+([\"'])")
+_APOSTROPHE = re.compile(r"\w'\w")
 _TAG = re.compile(r"</?(?:span|pre|code|div|br|p|b|i|em|font|td|tr|li|strong|samp|a)\b[^<>]{0,99}>", re.I)
 _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5}|#x[0-9a-f]{1,5});", re.I)
 # What Markdown, a mail or a terminal puts at the start of a continued line.
@@ -36,7 +37,7 @@ _CONTINUATION = re.compile(r"(?:[ \t]*+(?:>|\||│|\*(?= ))[ \t]?)*+")
 # A state of a progress bar; the next one overwrites it.
 _BAR = re.compile(r"\d{1,3}%[^|\d]{0,20}\|")
 _EXCEPTION = re.compile(
-    r"(?:^|[\s|>\"'`(\]])(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning): $"
+    r"(?:^|[\s|>\"'`(\]])(?:Value error, |(?P<name>(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning)): )$"
 )
 MAX_PREFIX = 400
 MAX_DECODES = 3
@@ -68,6 +69,8 @@ class Line:
     file: str | None = None
     lineno: int | None = None
     stream: str | None = None
+    exception: str | None = None
+    """The exception whose message it is, where its name stands directly before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ def decode(text: str, anchors: Iterable[str] = (), depth: int = MAX_DECODES) -> 
     A JSON string with `\\n` in it, or a line with carriage returns, holds several. A string is decoded only where
     the first of `anchors` stands in it: the engines' own messages may hold quotes and escapes as well.
     """
-    text = _without_html(text)
+    text = _without_html(_without_colours(text))
     if depth and (found := _quoted(text, anchors)):
         outside, inside, rest = found
         inner = decode(_ESCAPES.sub(_unescape, inside), anchors, depth - 1)
@@ -107,16 +110,23 @@ def decode(text: str, anchors: Iterable[str] = (), depth: int = MAX_DECODES) -> 
 
 
 def _lines(text: str) -> list[str]:
-    if "\x1b" in text or "[" in text or "\\" in text or "␛" in text:
-        text = _ANSI.sub("", text)
     parts = re.split(r"[\r\n]+", text) if "\r" in text or "\n" in text else [text]
     return [_INVISIBLE.sub("", part).replace("\u00a0", " ") for part in _last_states(parts) if part]
 
 
+def _without_colours(text: str) -> str:
+    return _ANSI.sub("", text) if "\x1b" in text or "[" in text or "\\" in text or "␛" in text else text
+
+
 def _without_html(text: str) -> str:
-    if "<" in text and ("</" in text or "<br" in text or "<span" in text):
-        text = _TAG.sub("", text)
-    return html.unescape(text) if "&" in text and _ENTITY.search(text) else text
+    for _ in range(MAX_DECODES):
+        before = text
+        if "<" in text and ("</" in text or "<br" in text or "<span" in text):
+            text = _TAG.sub("", text)
+        text = html.unescape(text) if "&" in text and _ENTITY.search(text) else text
+        if text == before:
+            break
+    return text
 
 
 def _quoted(text: str, anchors: Iterable[str]) -> tuple[str, str, str] | None:
@@ -126,13 +136,13 @@ def _quoted(text: str, anchors: Iterable[str]) -> tuple[str, str, str] | None:
     first = min((at for anchor in anchors if (at := text.find(anchor)) >= 0), default=None)
     if first is None:
         return None
-    quotes = [found.end() - 1 for found in _QUOTE.finditer(text)]
+    quotes = [found.end() - 1 for found in _QUOTE.finditer(text) if not _APOSTROPHE.match(text, found.end() - 2)]
     for mark in "\"'":
         before = [at for at in quotes if at < first and text[at] == mark]
-        if len(before) % 2:
+        if len(before) % 2 and not text[before[-1] - 1 : before[-1]].isalnum():
             start = before[-1] + 1
             end = next((at for at in quotes if at >= first and text[at] == mark), len(text))
-            return text[:start], text[start:end], text[end:]
+            return text[:start], text[start:end], text[end + 1 :]
     start, end = text.rfind("`", 0, first) + 1, len(text.rstrip())
     if start and text.count("`", 0, first) % 2 and text[first:end].endswith("`"):
         return text[:start], text[start : end - 1], ""
@@ -174,9 +184,8 @@ def joined(lines: Sequence[RawLine], glue: str, patterns: PatternSet, width: int
     marks: list[int] = []
     stream = None
     for index, line in enumerate(lines):
-        parts = passages(line, patterns) or [Passage("", (0,), (line.number,))]
-        part = parts[0] if index else parts[-1]
-        text = strip_continuation(part.text) if index else part.text
+        part = _continued(line, patterns) if index else (passages(line, patterns) or [_nothing(line)])[-1]
+        text = part.text
         stream = stream or part.stream
         if index:
             between = glue if glue or width is None or visible_width(lines[index - 1].text) >= width else " "
@@ -187,6 +196,18 @@ def joined(lines: Sequence[RawLine], glue: str, patterns: PatternSet, width: int
         texts.append(text)
     numbers = tuple(line.number for line in lines)
     return Passage("".join(texts), tuple(starts), numbers, tuple(marks), stream)
+
+
+def _continued(line: RawLine, patterns: PatternSet) -> Passage:
+    """The text of a continued line: behind what other programs, Markdown or a mail put before it; its blanks stay."""
+    whole = next(iter(decode(line.text)), "")
+    stream, at = _peeled(whole, patterns)
+    text = strip_continuation(whole if whole[:at].isspace() else whole[at:])
+    return Passage(text, (0,), (line.number,), (len(whole) - len(text),), stream)
+
+
+def _nothing(line: RawLine) -> Passage:
+    return Passage("", (0,), (line.number,))
 
 
 def strip_continuation(text: str) -> str:

@@ -40,14 +40,17 @@ class TestDecode:
         assert unwrap.decode(record, ["a "])[:3] == ['{"log": "', 'a "b"\tc', "d█"]
 
     def test_json_without_escapes(self) -> None:
-        assert unwrap.decode('{"message":"took 1","x":2}', ["took"]) == ['{"message":"', "took 1", '","x":2}']
+        assert unwrap.decode('{"message":"took 1","x":2}', ["took"]) == ['{"message":"', "took 1", ',"x":2}']
 
     def test_json_in_json(self) -> None:
         inner = json.dumps({"message": "took 1\n"})
         assert "took 1" in unwrap.decode(json.dumps({"log": inner}), ["took"])
 
     def test_several_strings(self) -> None:
-        assert [part for part in unwrap.decode('["took 1\\n", "took 2\\n"]', ["took"]) if "took" in part] == ["took 1", "took 2"]
+        assert {"took 1", "took 2"} < set(unwrap.decode('["took 1\\n", "took 2\\n"]', ["took"]))
+
+    def test_apostrophes_are_no_quotes(self) -> None:
+        assert unwrap.decode("it's what the models's load took 1", ["took"]) == ["it's what the models's load took 1"]
 
     def test_backticks(self) -> None:
         assert unwrap.decode("- `took 1 of `x``", ["took"])[1] == "took 1 of `x`"

@@ -96,7 +96,7 @@ def _open(names: Sequence[str] | None, clipboard: bool, quiet: bool) -> list[Sou
     opened: list[Source] = []
     for name in names or ["-"]:
         if name == "-":
-            if sys.stdin.isatty() and not quiet:
+            if not quiet and sys.stdin is not None and sys.stdin.isatty():
                 _say("reading from the terminal; paste a log and end with Ctrl-D (or give a file)")
             opened.append(sources.from_stdin())
         elif Path(name).is_dir():
@@ -148,6 +148,8 @@ Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Also list every number with its line.")]
 Format = Annotated[str | None, typer.Option("-f", "--format", help="text, md or json.")]
 Json = Annotated[bool, typer.Option("--json", help="The same as -f json.")]
+SMALLEST_CARD = 1 << 30
+"""Bytes; no card that serves a model has less."""
 _FORMATS = {"text": "text", "txt": "text", "md": "md", "markdown": "md", "json": "json"}
 
 
@@ -176,13 +178,14 @@ def report(
     from logparse import log
     from logparse.reconcile import reconcile
 
+    outputs = _targets(output, "json" if as_json else format_)
     total = _total(total_memory, device)
     told = _told(
         engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static
     )
     parsed = log.read(_open(source, clipboard, quiet), told=told, redact=not no_redact)
     made = _narrowed(reconcile(parsed, total_memory=total), engine, run, rank)
-    _write_report(made, output, "json" if as_json else format_, force, color, verbose)
+    _write_report(made, outputs, force, color, verbose)
 
 
 def _total(total_memory: str | None, device: str | None) -> Interval | None:
@@ -190,9 +193,12 @@ def _total(total_memory: str | None, device: str | None) -> Interval | None:
 
     if total_memory is not None:
         try:
-            return size_interval(total_memory)
+            size = size_interval(total_memory)
         except ValueError as error:
             raise UsageError(f"--total-memory: {error}") from None
+        if size.high < SMALLEST_CARD:
+            raise UsageError(f"--total-memory {total_memory} is too small for a card; give the unit, as in 22.06GiB")
+        return size
     if device is not None:
         from logparse.estimate import devices
 
@@ -214,17 +220,25 @@ def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | Non
     return replace(made, runs=tuple(runs))
 
 
+def _targets(outputs: list[Path] | None, format_: str | None) -> list[tuple[Path | None, str]]:
+    """Where to write, and what: the format asked for, else the one that the suffix names, else text."""
+    targets: list[Path | None] = [*outputs] if outputs else [None]
+    found = []
+    for target in targets:
+        kind = (format_ or (target.suffix.lstrip(".") if target else "") or "text").lower()
+        if kind not in _FORMATS:
+            raise UsageError(f"format {kind!r} is not known; choose {', '.join(sorted(set(_FORMATS.values())))}")
+        found.append((target, _FORMATS[kind]))
+    return found
+
+
 def _write_report(
-    made: Report, outputs: list[Path] | None, format_: str | None, force: bool, color: str, verbose: bool
+    made: Report, outputs: list[tuple[Path | None, str]], force: bool, color: str, verbose: bool
 ) -> None:
     if color not in ("auto", "always", "never"):
         raise UsageError(f"--color {color!r} is not known; choose auto, always or never")
-    targets: list[Path | None] = [*outputs] if outputs else [None]
-    for target in targets:
-        kind = format_ or (target.suffix.lstrip(".") if target else "") or "text"
-        if kind.lower() not in _FORMATS:
-            raise UsageError(f"format {kind!r} is not known; choose {', '.join(sorted(set(_FORMATS.values())))}")
-        _write(_rendered(made, _FORMATS[kind.lower()], target is None, color, verbose), target, force)
+    for target, kind in outputs:
+        _write(_rendered(made, kind, target is None, color, verbose), target, force)
 
 
 def _rendered(made: Report, kind: str, to_terminal: bool, color: str, verbose: bool) -> str:
@@ -254,7 +268,7 @@ def demo(format_: Format = None, as_json: Json = False, color: Color = "auto", v
         parsed = log.read([replace(sources.from_path(path), name="demo.log")])
         command = f"logparse report --total-memory {card} {path}"
     made = reconcile(parsed, total_memory=size_interval(card), command=command)
-    _write_report(made, None, "json" if as_json else format_, False, color, verbose)
+    _write_report(made, _targets(None, "json" if as_json else format_), False, color, verbose)
 
 
 @app.command()
@@ -357,7 +371,8 @@ def patterns_show(name: str, folder: Folder = None) -> None:
              f"anchor    {pattern.anchor}", f"regex     {pattern.source}"]  # fmt: skip
     for field in pattern.fields:
         meaning = field.quantity or field.identity or field.setting or field.settings
-        unit = f" in {field.unit} ± {field.step}/2" if field.quantity else ""
+        step = "to its last digit" if field.step == "printed" else f"to {field.step}" if field.step != "0" else "exactly"
+        unit = f" in {field.unit}, {step}" if field.quantity else ""
         lines.append(f"field     {field.group}: {meaning}{unit}")
     lines += [f"sample    {sample.line}" for sample in pattern.samples]
     _write("\n".join(lines), None, False)

@@ -382,7 +382,7 @@ def _merge(events: list[Event], more: list[Event]) -> list[Event]:
     merged = list(events)
     for event in more:
         rivals = [old for old in merged if _same_message(old, event)]
-        if all(len(old.line.text) < len(event.line.text) and _covers(event, old) for old in rivals):
+        if all(_says_more(event, old) for old in rivals):
             merged = [old for old in merged if old not in rivals] + [event]
     return merged
 
@@ -393,8 +393,12 @@ def _same_message(old: Event, new: Event) -> bool:
     )
 
 
-def _covers(new: Event, old: Event) -> bool:
-    return {r.quantity for r in old.readings} <= {r.quantity for r in new.readings}
+def _says_more(new: Event, old: Event) -> bool:
+    """True where a longer reading holds all quantities of a shorter one, and something that this does not say."""
+    values = {(r.quantity, r.value) for r in new.readings} - {(r.quantity, r.value) for r in old.readings}
+    texts = {(key, text) for key, text, _ in new.texts} - {(key, text) for key, text, _ in old.texts}
+    covers = {r.quantity for r in old.readings} <= {r.quantity for r in new.readings}
+    return covers and bool(values or texts) and len(old.line.text) < len(new.line.text)
 
 
 # -- checks of a pattern set --------------------------------------------------------------------------------

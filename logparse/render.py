@@ -81,7 +81,7 @@ def _environment(escape: Callable[[Any], Any]) -> Environment:
     environment.filters.update(
         size=phrases.size, gib=phrases.size, percent=phrases.percent, plain=phrases.plain, taken=phrases.taken,
         account_title=phrases.account_title, pad=_pad, right=_right, middle=lambda step, _: phrases.middle(step),
-        code=_code, fence=_fence, outcome_style=lambda run: Safe(_STYLES[run.outcome]),
+        code=_code, cell_code=_cell_code, fence=_fence, outcome_style=lambda run: Safe(_STYLES[run.outcome]),
         verdict_style=lambda verdict: Safe(_STYLES.get(verdict, "dim")),
     )  # fmt: skip
     return environment
@@ -111,11 +111,16 @@ def _escape_markdown(value: Any) -> Any:
 
 
 def _code(text: str) -> Safe:
-    """A code span that no backtick or pipe inside can end."""
-    clean = _CONTROL.sub("�", text).replace("\n", " ").replace("|", "¦")
+    """A code span that no backtick inside can end."""
+    clean = _CONTROL.sub("�", text).replace("\n", " ")
     ticks = "`" * (max((len(run) for run in re.findall(r"`+", clean)), default=0) + 1)
     gap = " " if "`" in clean else ""
     return Safe(f"{ticks}{gap}{clean}{gap}{ticks}")
+
+
+def _cell_code(text: str) -> Safe:
+    """A code span inside a table, where a pipe would end the cell."""
+    return _code(text.replace("|", "¦"))
 
 
 def _fence(text: str) -> Safe:

@@ -37,7 +37,8 @@ _CONTINUATION = re.compile(r"(?:[ \t]*+(?:>|\||│|\*(?= ))[ \t]?)*+")
 # A state of a progress bar; the next one overwrites it.
 _BAR = re.compile(r"\d{1,3}%[^|\d]{0,20}\|")
 _EXCEPTION = re.compile(
-    r"(?:^|[\s|>\"'`(\]])(?:Value error, |(?P<name>(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning)): )$"
+    r"(?:^|[\s|>\"'`(\]])"
+    r"(?:Value error, |(?P<name>(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning)): )$"
 )
 MAX_PREFIX = 400
 MAX_DECODES = 3

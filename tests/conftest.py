@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from logparse.patterns import PatternSet
 
 settings.register_profile(
-    "logparse", deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck)
+    "logparse", deadline=None, derandomize=True, max_examples=40, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("logparse")
 

@@ -19,7 +19,14 @@ FLOOR = {"errors", "resources", "units", "quantities", "times", "versions", "set
 LOG_SIDE = ["sources", "prefilter", "unwrap", "patterns", "match", "runs", "frames", "log"]
 FACADE = {"__init__", "__main__", "cli"}
 # Modules that an earlier one may import: the prefilter is part of a pattern set, and unwrapping reads its prefixes.
-ONLY_FOR = {"typer": {"cli"}, "jinja2": {"render"}, "rich": {"render"}, "pandas": {"frames", "reconcile", "report", "compare"}}
+ONLY_FOR = {
+    "typer": {"cli"},
+    "jinja2": {"render"},
+    "rich": {"render"},
+    "pandas": {"frames", "reconcile", "report", "compare"},
+}
+# What pydantic prints where others print an exception's name.
+NOT_THE_ENGINES = {"Value error, "}
 VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])")
 
 
@@ -98,7 +105,7 @@ def test_code_holds_no_engine_version(path: Path) -> None:
 def test_code_holds_no_log_wording(path: Path) -> None:
     anchors = [pattern.anchor for pattern in patterns.default().patterns if " " in pattern.anchor.strip()]
     for text in _strings(path):
-        assert not [anchor for anchor in anchors if anchor in text]
+        assert not [anchor for anchor in anchors if anchor in text and anchor not in NOT_THE_ENGINES]
 
 
 def test_estimates_never_read_a_log() -> None:

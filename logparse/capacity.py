@@ -7,45 +7,66 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from logparse.facts import Facts, Figure, interval_of, is_impossible, sum_of
+from logparse.facts import ASIDE, Facts, Figure, sum_of
 from logparse.ledger import check, refs
-from logparse.quantities import LOAD_COLUMNS
+from logparse.quantities import COUNTED_ANEW, LOAD_COLUMNS
 from logparse.report import Capacity, Load, Spread
 from logparse.times import seconds
-from logparse.units import Interval, unit_bytes
+from logparse.units import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from logparse.report import Check
+    from logparse.report import Check, Row
     from logparse.runs import Run
 
+LARGEST_BLOCK = 256
+"""Tokens in the largest KV block of a model without state layers."""
 _COUNTS = (
     "gpu_blocks", "cpu_blocks", "kv_cache_tokens", "max_total_num_tokens", "max_running_requests", "state_slots",
     "attention_block_size", "mamba_page_padding", "context_length", "estimated_max_model_len",
 )  # fmt: skip
-_SPREAD = (
-    "weights", "free_at_start", "free_before_load", "free_after_load", "kv_cache_available", "free_after_pool",
-    "cuda_graphs", "non_torch", "activations", "free_at_ready",
-)  # fmt: skip
 
 
-def rows(facts: Facts) -> tuple[Capacity, ...]:
-    """Capacity as the log prints it and as it follows from what it prints."""
+def rows(run: Run, rank: str | None) -> tuple[Capacity, ...]:
+    """Capacity of the replica that `rank` is part of, as the log prints it and as it follows from that."""
+    engine = Facts(run, replica_of(rank))
     made = []
     for name in _COUNTS:
-        for label in facts.labels(name):
-            figure = facts.get(name, label=label)
-            if figure is not None:
+        for label in engine.labels(name):
+            figure = engine.least(name, label=label)
+            if figure is not None and label not in ASIDE:
                 made.append(_row(f"{name}:{label}" if label else name, figure, _unit(name)))
-    concurrency, at = facts.get("max_concurrency"), facts.at("max_concurrency")
+    at = engine.at("max_concurrency")
+    concurrency = engine.least("max_concurrency", at=at)
     if concurrency is not None and at is not None:
         made.append(_row("max_concurrency", concurrency, "x", int(Fraction(at))))
-        pool = facts.get("kv_cache_available")
+        pool = _pool(engine)
         if pool is not None and concurrency.interval.low > 0:
             each = Figure(pool.interval / concurrency.interval, "derived", pool.evidence + concurrency.evidence)
             made.append(_row("bytes_per_request", each.by("KV cache ÷ concurrency"), "bytes", int(Fraction(at))))
-    return (*made, *_bytes_per_token(facts))
+    return (*made, *_bytes_per_token(engine))
+
+
+def replica_of(rank: str | None) -> str | None:
+    """The data-parallel part of a rank; None where there is one engine only."""
+    first = (rank or "").split("_")[0]
+    return first if first.startswith("DP") else None
+
+
+def _pool(engine: Facts) -> Figure | None:
+    """KV cache of the smallest rank, or None where that rank may have printed nothing.
+
+    From vLLM 0.11.1 on only the first rank of a node prints it; pipeline stages may differ much.
+    """
+    stages = engine.setting("pipeline_parallel_size")
+    if stages is not None and stages.interval.high > 1 and len(engine.run.ranks) > 0:
+        speaking = {
+            e.line.rank for e in engine.run.events for r in e.readings if r.quantity == "kv_cache_available"
+        }
+        if len(speaking) < len(engine.run.ranks):
+            return None
+    return engine.least("kv_cache_available")
 
 
 def _row(name: str, figure: Figure, unit: str, at: int | None = None) -> Capacity:
@@ -63,26 +84,42 @@ def _unit(name: str) -> str:
 
 def _bytes_per_token(facts: Facts) -> list[Capacity]:
     """Pool ÷ tokens, where the release counts tokens as blocks × block size (not for hybrid models)."""
-    tokens = facts.get("kv_cache_tokens")
-    if tokens is None or tokens.verdict or tokens.interval.low <= 0:
+    tokens = facts.least("kv_cache_tokens")
+    if tokens is None or tokens.interval.low <= 0 or len(facts.labels("kv_cache_tokens")) > 1:
         return []
     if facts.run.engine == "sglang":
-        if len(facts.labels("kv_cache_tokens")) > 1:
-            return []
-        pools = [facts.get(q) for q in ("kv_cache_k", "kv_cache_v", "kv_cache")]
+        pools = [facts.least(q) for q in ("kv_cache_k", "kv_cache_v", "kv_cache")]
         pool = sum_of([p for p in pools if p is not None])
     else:
-        plain = facts.run.rules.get("tokens_formula") == "blocks" and facts.get("attention_block_size") is None
-        pool = facts.get("kv_cache_available") if plain else None
+        pool = _pool(facts) if _counts_blocks(facts, tokens) else None
     if pool is None or pool.interval.low <= 0:
         return []
     each = Figure(pool.interval / tokens.interval, "derived", pool.evidence + tokens.evidence)
     return [_row("bytes_per_token", each.by("KV cache ÷ tokens, per rank"), "bytes")]
 
 
+def _counts_blocks(facts: Facts, tokens: Figure) -> bool:
+    """True where tokens = blocks × block size: not in later releases, and not for hybrid models.
+
+    The tokens of a hybrid model are no multiple of its concurrency: then its layers do not all hold all tokens.
+    """
+    if facts.run.rules.get("tokens_formula") != "blocks" or facts.get("attention_block_size") is not None:
+        return False
+    at = facts.at("max_concurrency")
+    concurrency = facts.least("max_concurrency", at=at)
+    if at is None or concurrency is None:
+        return True
+    # A request takes whole blocks: concurrency × length is less than the tokens by at most a block per request.
+    length = Fraction(at)
+    whole = tokens.interval / Interval(length, length + LARGEST_BLOCK)
+    return whole.overlaps(concurrency.interval)
+
+
 def checks(facts: Facts) -> list[Check]:
     """Tokens against concurrency, where the release prints tokens = concurrency × length."""
-    tokens, concurrency, at = facts.get("kv_cache_tokens"), facts.get("max_concurrency"), facts.at("max_concurrency")
+    facts = Facts(facts.run, replica_of(facts.rank))
+    at = facts.at("max_concurrency")
+    tokens, concurrency = facts.least("kv_cache_tokens"), facts.least("max_concurrency", at=at)
     if tokens is None or concurrency is None or at is None:
         return []
     if facts.run.rules.get("tokens_formula") != "concurrency":
@@ -93,42 +130,42 @@ def checks(facts: Facts) -> list[Check]:
     return [check("tokens-concurrency", facts.rank, "tokens", tokens, expected, "tokens = concurrency × length")]
 
 
-def spreads(run: Run, ranks: Sequence[str | None]) -> tuple[Spread, ...]:
-    """How much each size differs over the ranks that print it."""
+def spreads(ledger: Sequence[Row]) -> tuple[Spread, ...]:
+    """How much each account of the plan differs over the ranks that have it."""
+    by_account: dict[str, dict[str, float]] = {}
+    for row in ledger:
+        if row.plane == "plan" and row.rank and row.observed is not None and row.verdict != "conflict":
+            by_account.setdefault(row.account, {})[row.rank] = row.observed
     found = []
-    for name in _SPREAD:
-        figures = [figure for rank in ranks if (figure := Facts(run, rank).get(name)) and not figure.verdict]
-        if len(figures) > 1:
-            low = min(figure.interval.middle for figure in figures)
-            high = max(figure.interval.middle for figure in figures)
-            found.append(Spread(name, len(figures), float(low), float(high)))
+    for account, sizes in by_account.items():
+        if len(sizes) > 1:
+            least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+            found.append(Spread(account, len(sizes), sizes[least], sizes[most], least, most))
     return tuple(found)
 
 
 def load(run: Run) -> Load | None:
     """Peaks of the periodic statistics, and how far apart the samples are."""
     peaks: dict[str, Fraction] = {}
+    sums: dict[str, Fraction] = {}
     times: list[float] = []
     samples = 0
     for event in run.events:
         readings = [r for r in event.readings if r.quantity in LOAD_COLUMNS and event.pattern.phase == "serving"]
         for reading in readings:
-            value = Fraction(reading.value)
-            peaks[reading.quantity] = max(value, peaks.get(reading.quantity, value))
+            name, value = reading.quantity, Fraction(reading.value)
+            if name in COUNTED_ANEW:
+                sums[name] = sums.get(name, Fraction(0)) + value
+            else:
+                peaks[name] = max(value, peaks.get(name, value))
         if readings:
             samples += 1
             times += [now for now in [seconds(event.line.time)] if now is not None]
     if not samples:
         return None
     steps = [b - a for a, b in pairwise(times) if b > a]
-    return Load(samples, median(steps) if steps else None, {name: float(value) for name, value in peaks.items()})
+    return Load(samples, median(steps) if steps else None, _floats(peaks), _floats(sums))
 
 
-def odd_readings(run: Run) -> list[tuple[str, Interval]]:
-    """Sizes that cannot be, such as a graph capture that gave memory back because a neighbour did."""
-    return [
-        (r.quantity, interval_of(r))
-        for e in run.events
-        for r in e.readings
-        if unit_bytes(r.unit) is not None and is_impossible(r.quantity, r)
-    ]
+def _floats(values: dict[str, Fraction]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}

@@ -101,6 +101,23 @@ class Facts:
             found = [(r, e) for r, e in readings if r.label not in ASIDE]
         return _figure(quantity, found)
 
+    def least(self, quantity: str, *, label: str | None = None, at: str | None = None) -> Figure | None:
+        """The smallest reading: what counts for a figure of the whole engine that every worker prints.
+
+        vLLM 0.8.2 to 0.11.0 prints capacity per worker, before the engine settles for the smallest.
+        """
+        readings = self._readings(quantity, None)
+        found = [(r, e) for r, e in readings if r.label == label and at in (None, r.at)]
+        if label is None and not found:
+            found = [(r, e) for r, e in readings if r.label not in ASIDE and at in (None, r.at)]
+        found = [(r, e) for r, e in found if not is_impossible(quantity, r)]
+        if not found:
+            return None
+        reading, event = min(found, key=lambda pair: interval_of(pair[0]).middle)
+        different = len({r.value for r, _ in found})
+        formula = f"smallest of {different}" if different > 1 else None
+        return Figure(interval_of(reading), "read", (evidence_of(event, reading.line),), formula)
+
     def labels(self, quantity: str, *, role: str | None = None) -> list[str | None]:
         """Labels under which a quantity is given, in order of appearance."""
         return list(dict.fromkeys(r.label for r, _ in self._readings(quantity, role)))
@@ -137,13 +154,16 @@ class Facts:
             (reading, event)
             for event in self.run.events
             if event.pattern.phase not in left_out and (event.role or "target") == wanted
-            if self._is_mine(event.line.rank)
+            if self.is_mine(event.line.rank)
             for reading in event.readings
             if reading.quantity == quantity
         ]
 
-    def _is_mine(self, rank: str | None) -> bool:
-        return rank is None or self.rank is None or rank == self.rank or self.rank.startswith(f"{rank}_")
+    def is_mine(self, rank: str | None) -> bool:
+        """True for lines of this rank, of the engine as a whole, or of the replica that the rank is part of."""
+        if rank is None or self.rank is None or rank == self.rank:
+            return True
+        return self.rank.startswith(f"{rank}_") or rank.startswith(f"{self.rank}_")
 
 
 def evidence_of(event: Event, line: int | None = None) -> Evidence:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from logparse.facts import Facts
 from logparse.frames import LONGEST_TEXT, model_name, number
+from logparse.ledger import refs
 from logparse.redact import redact as redacted
 from logparse.report import Fact, Failure, Missing, Number, Ref
 
@@ -57,14 +59,26 @@ def facts(run: Run) -> tuple[Fact, ...]:
 
 def _setting(run: Run, name: str) -> Fact | None:
     setting = run.settings.get(name)
+    if setting is None and name == "gpu_memory_utilization" and (read := Facts(run).least("memory_fraction")):
+        return Fact(name, format(float(read.interval.middle), "g"), "log", refs(read))
     if setting is None:
         default = run.rules.default(name)
         return Fact(name, default, "default") if default is not None and run.has_arguments else None
     if setting.value in ("None", "null", "", "[]", "{}"):
         return None
-    value = setting.value.removeprefix("torch.")[:_LONGEST_VALUE]
+    if name == "dtype" and setting.value == "auto" and (used := run.identity("dtype")):
+        return Fact(name, used.removeprefix("torch."), "log", _refs(run, "identity:dtype"))
+    value = _shortened(setting.value.removeprefix("torch."))
     evidence = (Ref(setting.source, setting.line),) if setting.line else ()
     return Fact(name, redacted(value), setting.origin, evidence)
+
+
+def _shortened(value: str) -> str:
+    """Fractions to four decimals: `0.7835956249999999` says no more than `0.7836`."""
+    whole, point, decimals = value.partition(".")
+    if point and len(decimals) > 4 and whole.isdigit() and decimals.isdigit():
+        return format(round(float(value), 4), "g")
+    return value[:_LONGEST_VALUE]
 
 
 def _refs(run: Run, key: str) -> tuple[Ref, ...]:
@@ -117,10 +131,18 @@ def _needs(run: Run, rows: Sequence[Row]) -> list[str]:
         "version": run.version is None and run.engine != "common",
         "ready": not any(row.plane == "ready" for row in rows) and run.outcome in ("ready", "excerpt"),
     }
+    if not _on_cuda(run):
+        lacks |= {"total": False, "ready": False}
     if run.rules.get("device") == "cpu":
-        return [need for need in ("version",) if lacks[need]]
+        lacks |= {"terms": False, "weights": False, "pool": False}
     ended = run.outcome in ("failed", "killed")
     return [need for need, lack in lacks.items() if lack and not (ended and not run.reached(_REACHED.get(need, "init")))]
+
+
+def _on_cuda(run: Run) -> bool:
+    """False where the log names another kind of device: torch.cuda and nvidia-smi say nothing there."""
+    named = [s.value for name in ("device", "device_config") if (s := run.settings.get(name))]
+    return run.rules.get("device") != "cpu" and all(value in ("cuda", "auto", "None") for value in named)
 
 
 def numbers(run: Run, *, redact: bool) -> tuple[Number, ...]:

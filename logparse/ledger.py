@@ -40,6 +40,8 @@ def row(
     """A row from what was observed and, where there is one, what was expected."""
     if figure is None:
         return Row(plane, rank, account, kind, verdict="unobserved", reason=reason)
+    if figure.verdict == "impossible":
+        return Row(plane, rank, account, kind, verdict="impossible", evidence=refs(figure), reason=reason)
     interval = figure.interval
     made = Row(
         plane,

@@ -226,8 +226,8 @@ def match_lines(lines: Sequence[RawLine], index: int, patterns: PatternSet, widt
         patterns: what to look for.
         width: the column at which a terminal wrapped the log, where that is known.
     """
-    if width is not None:
-        return _match_unbroken(_unbroken(lines, index, patterns, width), patterns, width)
+    if width is not None and len(parts := _unbroken(lines, index, patterns, width)) > 1:
+        return match_passage(unwrap.joined(parts, "", patterns, width), patterns)
     raw = lines[index]
     events = [e for p in unwrap.passages(raw, patterns) for e in match_passage(p, patterns)]
     behind = _continuation(lines, index, patterns)
@@ -258,12 +258,6 @@ def _goes_over(lines: Sequence[RawLine], index: int, patterns: PatternSet, width
     if unwrap.visible_width(lines[index].text) < width - 1 or not lines[index + 1].text.strip():
         return False
     return not unwrap.begins_message(lines[index + 1].text, patterns)
-
-
-def _match_unbroken(lines: list[RawLine], patterns: PatternSet, width: int) -> list[Event]:
-    if len(lines) == 1:
-        return [e for p in unwrap.passages(lines[0], patterns) for e in match_passage(p, patterns)]
-    return match_passage(unwrap.joined(lines, "", patterns, width), patterns)
 
 
 # -- messages that were wrapped: somehow ----------------------------------------------------------------------

@@ -30,7 +30,7 @@ PHASES = ("init", "load", "profile", "kv_cache", "capture", "ready", "serving", 
 MARKS = frozenset(
     {
         "start", "server_start", "load_begin", "load_end", "pool_end", "capture_begin", "capture_end", "ready",
-        "failed", "wrapper_error", "killed", "environment", "exit",
+        "listening", "failed", "wrapper_error", "killed", "environment", "exit",
     }
 )  # fmt: skip
 IDENTITIES = frozenset(
@@ -268,7 +268,8 @@ def _no_duplicates(patterns: list[Pattern]) -> None:
 
 
 _PATTERN_KEYS = {
-    "name", "releases", "phase", "anchor", "regex", "field", "sample", "reject", "anywhere", "fallback", "marks", "role", "label",
+    "name", "releases", "phase", "anchor", "regex", "field", "sample", "reject", "anywhere", "fallback", "marks",
+    "role", "label",
 }  # fmt: skip
 
 

@@ -14,16 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logparse import resources
+from logparse.quantities import QUANTITIES
 from logparse.units import GIB, KIB, MIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from logparse.report import Capacity, Check, Number, Plane, Ref, Report, Row, RunReport, Step
+    from logparse.report import Capacity, Check, Number, Plane, Ref, Report, Row, RunReport, Spread, Step
 
 _KINDS = ("part", "remainder", "base", "outside", "child")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 20
+ESTIMATES = frozenset({"graph-estimate"})
+"""Checks of what the engine guessed: a miss is worth knowing and says nothing about the sums."""
+_AXES = {
+    "TP": ("tensor_parallel_size", "tp_size"),
+    "PP": ("pipeline_parallel_size", "pp_size"),
+    "DP": ("data_parallel_size", "dp_size"),
+}
 WIDE = 0.1 * GIB
 """An interval wider than this is printed with its half-width."""
 
@@ -89,7 +97,7 @@ class Phrases:
         """Engine, release, model and the settings that decide where memory goes."""
         facts = {fact.name: fact for fact in run.facts}
         engine = words()["engine"][run.engine]
-        parts = [f"{engine} {self._release(run)}".strip(), run.fact("model") or ""]
+        parts = [f"{engine} {self._release(run)}".strip(), run.fact("model") or run.fact("architecture") or ""]
         parts += [run.fact("dtype") or "", run.fact("quantization") or ""]
         if (kv := run.fact("kv_cache_dtype")) and kv != "auto":
             parts.append(f"KV {kv}")
@@ -119,61 +127,97 @@ class Phrases:
         """How far the run came, where it did not come up."""
         if run.outcome in ("ready", "ready-then-failed") or run.last_phase is None:
             return ""
-        verb = "it ends while" if run.outcome == "excerpt" else "while"
+        verb = "it ends while" if run.outcome == "excerpt" else "last seen"
         return f" ({verb} {words()['phase'][run.last_phase]})"
 
     def plane_title(self, run: RunReport, plane: Plane) -> str:
         """What the figures of a ledger are."""
-        name = "failed" if plane == "ready" and run.failure and run.engine == "common" else plane
+        name: str = plane
+        if plane == "ready" and run.outcome != "ready":
+            name = "failed" if run.engine == "common" else "last"
         rank = f" · rank {run.main_rank}" if run.main_rank else ""
         return f"{words()['plane'][name]['title']}{rank}"
 
     def sum_line(self, run: RunReport) -> str:
         """Does the memory add up, and what could not be checked?"""
-        agree, differ = run.count("agrees"), [c for c in run.checks if c.verdict in ("higher", "lower")]
+        checks = [check for check in run.checks if check.name not in ESTIMATES]
         said = []
-        identity = next((c for c in run.checks if c.name == "budget-identity" and c.rank == run.main_rank), None)
+        identity = next((c for c in checks if c.name == "budget-identity" and c.rank == run.main_rank), None)
         if identity is not None:
-            said.append("The budget adds up." if identity.verdict == "agrees" else "The budget does NOT add up.")
-        if run.checks:
-            said.append(f"{agree} of {len(run.checks)} checks agree" + self._differing(differ))
+            said.append("The budget adds up" if identity.verdict == "agrees" else "The budget does NOT add up")
+        if checks:
+            agree = sum(check.verdict == "agrees" for check in checks)
+            said.append(f"{agree} of {len(checks)} checks agree{self._differing(checks)}")
         said += self._open_ends(run)
-        if not any(row.observed is not None for row in run.ledger):
-            return "No memory was planned yet." if run.failure else "This log has no memory figures."
-        return " ".join(s if s.endswith(".") else f"{s}." for s in said) or "Nothing here to check it against."
+        if not said and not run.ledger and not run.chain:
+            said.append("No memory was planned yet" if run.failure else "Nothing here can be checked")
+        return " ".join(f"{text}." for text in said) or "Nothing here can be checked."
 
-    def _differing(self, differ: list[Check]) -> str:
-        if not differ:
-            return ""
-        names = dict.fromkeys(words()["check"][c.name]["title"] for c in differ)
-        return f"; not: {', '.join(names)}"
+    def _differing(self, checks: list[Check]) -> str:
+        names = dict.fromkeys(words()["check"][c.name]["title"] for c in checks if c.verdict in ("higher", "lower"))
+        return f"; not: {', '.join(names)}" if names else ""
 
     def _open_ends(self, run: RunReport) -> list[str]:
         rows = run.rows("plan", run.main_rank)
+        if not any(row.observed is not None for row in rows):
+            return ["No memory was planned yet"] if run.failure else []
         said = [
             f"{size(row.observed)} GiB is not itemised"
             for row in rows
             if row.kind == "remainder" and row.verdict == "unestimated" and row.account == "remainder"
         ]
-        planned = any(r.observed is not None for r in rows)
-        unknown = [r for r in rows if r.kind == "base" and r.observed is None and planned]
-        said += [f"Not known: {', '.join(account_title(r.account) for r in unknown)}"] if unknown else []
-        odd = [r for r in run.ledger if r.verdict in ("conflict", "impossible")]
-        said += [f"{words()['verdict'][r.verdict]} ({account_title(r.account)})" for r in odd[:3]]
-        return said
+        unknown = [account_title(r.account) for r in rows if r.kind == "base" and r.observed is None]
+        said += [f"Not known: {', '.join(unknown)}"] if unknown else []
+        odd = dict.fromkeys((r.verdict, r.account) for r in run.ledger if r.verdict in ("conflict", "impossible"))
+        return said + [f"{words()['verdict'][verdict]} ({account_title(account)})" for verdict, account in list(odd)[:3]]
 
-    def start_line(self, run: RunReport) -> str:
-        """Where the run begins in its log."""
-        first = next((n for n in run.numbers), None)
-        return f"from line {first.line} on" if first else ""
+    def rank_count(self, run: RunReport) -> int:
+        """How many ranks speak of memory."""
+        return len({row.rank for row in run.ledger if row.rank})
+
+    def smallest(self, run: RunReport) -> str:
+        """Says that the main rank has the smallest cache, where all ranks print theirs."""
+        has_cache = {r.rank for r in run.ledger if r.account == "kv_cache" and r.observed is not None and r.rank}
+        if run.main_rank is None or len(has_cache) < self.rank_count(run):
+            return ""
+        return f"; {run.main_rank} is shown: the smallest cache counts"
+
+    def spread_line(self, spread: Spread) -> str:
+        """Least and most of an account over the ranks, with the ranks that have them."""
+        if size(spread.low) == size(spread.high):
+            return f"{size(spread.low)} on each"
+        return f"{size(spread.low)} ({spread.low_rank}) … {size(spread.high)} ({spread.high_rank})"
+
+    def also(self, run: RunReport) -> list[Number]:
+        """Sizes that stand in no ledger, without repeats."""
+        titles = words()["also"]
+        found = {(n.quantity, n.value, n.label): n for n in run.numbers if n.quantity in titles}
+        return list(found.values())[:12]
+
+    def also_title(self, number: Number) -> str:
+        """What such a size is."""
+        return str(words()["also"][number.quantity]) + (f" ({number.label})" if number.label else "")
+
+    def load_value(self, value: float, name: str) -> str:
+        """A peak of the statistics, with its unit."""
+        kind = QUANTITIES[name].kind
+        return percent(value) if kind == "ratio" else f"{plain(value)}%" if kind == "percent" else plain(value)
+
+    def step_title(self, step: Step) -> str:
+        """After what free memory was read."""
+        extra = [x for x in (step.label, step.role if step.role == "draft" else None) if x]
+        return str(words()["chain"][step.name]) + (f" ({', '.join(extra)})" if extra else "")
 
     # -- ledgers ------------------------------------------------------------------------------------------
 
     def ledger_rows(self, run: RunReport, plane: Plane) -> list[Row]:
         """Rows of the main rank that are worth a line."""
         rows = run.rows(plane, run.main_rank)
-        has_rest = any(r.kind == "remainder" and r.observed is not None for r in rows)
-        kept = [r for r in rows if r.observed is not None or (not has_rest and r.account in ("weights", "kv_cache"))]
+        has_rest = any(r.reason and r.reason.startswith("holds:") for r in rows)
+        kept = [
+            r for r in rows
+            if r.observed is not None or r.verdict == "impossible" or (not has_rest and r.account in ("weights", "kv_cache"))
+        ]  # fmt: skip
         if not any(r.observed is not None for r in kept):
             return []
         return [r for r in kept if not (r.kind == "remainder" and r.verdict == "agrees")]
@@ -181,7 +225,7 @@ class Phrases:
     def row_title(self, row: Row) -> str:
         """The account, set off by what kind of row it is."""
         title = account_title(row.account)
-        return {"base": f"── {title}", "outside": f"  {title}", "child": f"    including {title}"}.get(row.kind, f"  {title}")
+        return {"base": f"── {title}", "child": f"    {title}"}.get(row.kind, f"  {title}")
 
     def row_gib(self, row: Row) -> str:
         """The observed size."""
@@ -279,15 +323,13 @@ class Phrases:
         """What made the report, and how much it read."""
         count = sum(len(run.numbers) for run in report.runs)
         lines = len({(n.source, n.line) for run in report.runs for n in run.numbers})
-        many = "line" if lines == 1 else "lines"
+        what, many = ("number" if count == 1 else "numbers"), ("line" if lines == 1 else "lines")
         command = f" · {report.command}" if report.command else ""
-        return f"{count} numbers read on {lines} {many} · logparse {report.version} · patterns {report.patterns}{command}"
+        return f"{count} {what} read on {lines} {many} · logparse {report.version} · patterns {report.patterns}{command}"
 
 
 def explain(name: str) -> str | None:
     """One paragraph on a quantity, an account, an outcome or a check; None where nothing is called so."""
-    from logparse.quantities import QUANTITIES
-
     said = []
     for group in ("account", "outcome"):
         said += [f"{name} ({group}): {e['title']}. {e['gist']}" for e in [words()[group].get(name)] if e]
@@ -304,9 +346,13 @@ def _short(source: str) -> str:
 
 def _ranks(run: RunReport) -> str:
     named = len({row.rank for row in run.ledger if row.rank})
-    tp = run.fact("tensor_parallel_size") or run.fact("tp_size")
-    if tp and tp.isdigit() and int(tp) > 1:
-        return f"TP {tp}"
+    sizes = [
+        f"{axis} {value}"
+        for axis, names in _AXES.items()
+        if (value := next((v for name in names if (v := run.fact(name))), None)) and value.isdigit() and int(value) > 1
+    ]
+    if sizes:
+        return " ".join(sizes)
     return f"{named} ranks" if named > 1 else ""
 
 

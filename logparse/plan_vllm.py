@@ -155,18 +155,17 @@ def _absent(plan: VllmPlan, account: str) -> str | None:
 
 def _outside(plan: VllmPlan, budget: Figure | None) -> list[Row]:
     rank, rows = plan.facts.rank, []
-    if plan.total is None:
-        return [row("plan", rank, "total", "base", None, reason="total-unknown")]
-    if budget is not None:
+    graphs = None if plan.budgets_graphs and plan.is_budgeted else plan.captured()
+    if plan.total is not None and budget is not None:
         rows.append(row("plan", rank, "outside", "outside", (plan.total - budget).by("total − budget")))
         free = plan.facts.get("free_at_start")
         if free is not None:
             used = (plan.total - free).by("total − free at start")
             rows.append(row("plan", rank, "used_before_start", "child", used))
-        graphs = plan.captured()
-        if graphs is not None and not plan.budgets_graphs:
-            rows.append(row("plan", rank, "cuda_graphs", "child", graphs, reason="graphs-not-budgeted"))
-    return [*rows, row("plan", rank, "total", "base", plan.total)]
+    if graphs is not None:
+        rows.append(row("plan", rank, "cuda_graphs", "child", graphs, reason="graphs-not-budgeted"))
+    unknown = None if plan.total is not None else "total-unknown"
+    return [*rows, row("plan", rank, "total", "base", plan.total, reason=unknown)]
 
 
 def plan_checks(plan: VllmPlan) -> list[Check]:

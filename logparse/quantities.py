@@ -189,3 +189,5 @@ LOAD_COLUMNS = (
     "running", "waiting", "swapped", "kv_cache_usage", "token_usage", "swa_token_usage", "state_usage",
     "prompt_throughput", "generation_throughput", "prefix_cache_hit_rate", "preemptions", "retracted",
 )  # fmt: skip
+COUNTED_ANEW = frozenset({"preemptions", "retracted"})
+"""Of these, what each line counts is new since the line before: they add up."""

@@ -23,8 +23,10 @@ def device_total(facts: Facts) -> Figure | None:
 def device_used(facts: Facts) -> Figure | None:
     """Memory in use on the device, read after the engine had allocated its pools; None where nobody looked.
 
-    With readings of several devices it cannot be told whose they are: None.
+    With readings of several devices it cannot be told whose they are, and after a failure nothing is in use: None.
     """
+    if facts.run.failure is not None:
+        return None
     sized = max((i for i, e in enumerate(facts.run.events) if any(r.quantity in _SIZED for r in e.readings)), default=None)
     if sized is None:
         return None

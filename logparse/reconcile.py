@@ -59,14 +59,15 @@ def _run_report(run: Run, total: Figure | None, *, redact: bool) -> RunReport:
         outcome=run.outcome,
         last_phase=run.last_phase,
         main_rank=main,
+        first_line=run.events[0].line.number,
         facts=identity.facts(run),
         failure=identity.failure(run, redact=redact),
         ledger=tuple(ledger),
         chain=tuple(chain),
         checks=tuple(checks + capacity.checks(Facts(run, main))),
-        capacity=capacity.rows(Facts(run, main)),
+        capacity=capacity.rows(run, main),
         missing=identity.missing(run, [row for row in ledger if row.rank == main]),
-        spreads=capacity.spreads(run, ranks),
+        spreads=capacity.spreads(ledger),
         numbers=identity.numbers(run, redact=redact),
         load=capacity.load(run),
     )
@@ -88,7 +89,7 @@ def _rank_report(run: Run, rank: str | None, total: Figure | None) -> tuple[list
 
 def _memory_ranks(run: Run) -> tuple[str, ...]:
     """Ranks that print memory of their own; the front end of a data-parallel engine is none."""
-    speaking = {e.line.rank for e in run.events if e.line.rank and any(r.unit.endswith("B") for r in e.readings)}
+    speaking = {e.line.rank for e in run.events if e.line.rank and e.readings and e.pattern.phase != "serving"}
     ranks = tuple(rank for rank in run.ranks if rank in speaking)
     return tuple(r for r in ranks if not any(other.startswith(f"{r}_") for other in ranks))
 

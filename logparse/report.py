@@ -75,6 +75,8 @@ class Step:
 
     rank: str | None
     name: str
+    role: str | None
+    label: str | None
     free_low: float
     free_high: float
     taken_low: float | None
@@ -127,12 +129,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a quantity differs over ranks, in bytes."""
+    """How an account of the plan differs over the ranks that have it, in bytes."""
 
-    quantity: str
+    account: str
     ranks: int
     low: float
     high: float
+    low_rank: str
+    high_rank: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +157,15 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Peaks of the periodic statistics; they are peaks of samples, `interval` seconds apart."""
+    """Peaks of the periodic statistics; they are peaks of samples, `interval` seconds apart.
+
+    `sums` adds up what is counted anew in each line: preemptions and retractions.
+    """
 
     samples: int
     interval: float | None
     peaks: dict[str, float]
+    sums: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,7 @@ class RunReport:
     outcome: str
     last_phase: str | None
     main_rank: str | None
+    first_line: int
     facts: tuple[Fact, ...] = ()
     failure: Failure | None = None
     ledger: tuple[Row, ...] = ()
@@ -273,7 +282,7 @@ def _run(data: dict[str, Any]) -> RunReport:
     parts: dict[str, Any] = {name: tuple(_part(kind, item) for item in data[name]) for name, kind in _PARTS.items()}
     failure = _part(Failure, data["failure"]) if data["failure"] else None
     load = Load(**data["load"]) if data["load"] else None
-    plain = {k: data[k] for k in ("index", "engine", "outcome", "last_phase", "main_rank")}
+    plain = {k: data[k] for k in ("index", "engine", "outcome", "last_phase", "main_rank", "first_line")}
     return RunReport(**plain, **parts, failure=failure, load=load)
 
 

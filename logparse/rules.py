@@ -37,7 +37,10 @@ class Rules:
 
         What a wording in the log itself says about it comes before what the release says.
         """
-        said = [e["value"] for e in self._wordings if e["rule"] == name and e["pattern"] in self.seen]
+        said = [
+            str(entry["value"]) for entry in self._wordings
+            if entry["rule"] == name and entry["pattern"] in self.seen and self._holds(entry.get("releases", [".."]))
+        ]  # fmt: skip
         return said[-1] if said else self._agreed([entry for entry in self._entries if entry["name"] == name])
 
     def default(self, setting: str) -> str | None:
@@ -45,8 +48,12 @@ class Rules:
         return self._agreed([entry for entry in self._defaults if entry["setting"] == setting])
 
     def ask(self, need: str) -> dict[str, str] | None:
-        """The command that makes this release say what is missing; None where nothing would."""
-        return next((e for e in self._asks if e["need"] == need and self._holds(e["releases"])), None)
+        """The command that makes this release say what is missing; None where nothing would.
+
+        Where the release is not known for certain the last entry counts: it works for all.
+        """
+        found = [entry for entry in self._asks if entry["need"] == need and self._holds(entry["releases"])]
+        return found[-1] if found else None
 
     def _agreed(self, entries: list[dict[str, Any]]) -> str | None:
         values = {str(entry["value"]) for entry in entries if self._holds(entry["releases"])}

@@ -62,6 +62,11 @@ def is_open(text: str) -> bool:
     return not whole or body.endswith((",", "=", ":")) or _depth(body) != 0
 
 
+def is_whole(text: str) -> bool:
+    """True for a dump that closes what it opens: nothing of it was cut off."""
+    return _body(text.strip())[1]
+
+
 def _body(text: str) -> tuple[str, bool]:
     """What stands inside the outer brackets, and whether they are closed; without brackets, all of it."""
     opener = next((opener for opener in _OUTER if text.startswith(opener)), None)

@@ -126,8 +126,6 @@ def from_stdin() -> Source:
     """
     if sys.stdin is None or sys.stdin.closed:
         raise InputError("standard input is closed; give a file, or pipe the log in")
-    if sys.stdin is None:
-        raise InputError("standard input is closed; give a file, or pipe the log in")
     return Source("<stdin>", sys.stdin.buffer)
 
 

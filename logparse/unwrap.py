@@ -70,6 +70,8 @@ class Line:
     file: str | None = None
     lineno: int | None = None
     stream: str | None = None
+    node: str | None = None
+    """The machine's address, where the prefix has it (Ray)."""
     exception: str | None = None
     """The exception whose message it is, where its name stands directly before."""
 

@@ -44,6 +44,12 @@ class Version:
         """True for a published release; False for nightlies, development and local builds."""
         return "+" not in self.text and "dev" not in self.text
 
+    @property
+    def final(self) -> Version:
+        """The release that this candidate or development build leads to, or itself."""
+        release, stage, number, _ = self.key
+        return self if stage >= 0 else Version(self.text, (release, 0, 0, 0))
+
     def __lt__(self, other: Version) -> bool:
         return self.key < other.key
 
@@ -73,6 +79,8 @@ class Releases:
         return cls(tuple(_span(part) for part in ranges))
 
     def __contains__(self, version: Version) -> bool:
+        """A candidate or a development build counts as the release that it leads to."""
+        version = version.final
         return any(
             (low is None or low <= version) and (high is None or version <= high) for low, high in self.spans
         )

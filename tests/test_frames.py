@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
 from logparse import frames, log
 from tests.readings import FOLDERS, rows, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VLLM = "(EngineCore pid=2) INFO {time} [gpu_worker.py:1] "
 
@@ -52,12 +55,14 @@ def test_bytes_are_value_times_unit() -> None:
 )
 def test_elapsed(times: tuple[str, str], elapsed: float) -> None:
     first, second = (VLLM.format(time=time) for time in times)
-    found = rows(f"{first}Available KV cache memory: 1.0 GiB\n{second}Graph capturing finished in 5 secs, took 0.54 GiB")
+    messages = "Available KV cache memory: 1.0 GiB", "Graph capturing finished in 5 secs, took 0.54 GiB"
+    found = rows(f"{first}{messages[0]}\n{second}{messages[1]}")
     assert found[-1]["elapsed"] == elapsed
 
 
 def test_elapsed_over_midnight() -> None:
-    found = rows("[23:59:59 TP0] Load weight begin. avail mem=78.59 GB\n[00:00:01 TP0] Memory pool end. avail mem=7.43 GB")
+    first = "[23:59:59 TP0] Load weight begin. avail mem=78.59 GB"
+    found = rows(f"{first}\n[00:00:01 TP0] Memory pool end. avail mem=7.43 GB")
     assert [row["elapsed"] for row in found] == [0, 2]
 
 

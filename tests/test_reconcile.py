@@ -133,7 +133,9 @@ def test_nvidia_smi_below_the_log_makes_the_ready_plane() -> None:
 
 def test_impossible_readings_enter_no_sum() -> None:
     run = report(SGLANG.replace("mem usage=1.50 GB", "mem usage=-5.29 GB")).runs[0]
-    assert all(row.account != "cuda_graphs" for row in run.ledger)
+    row = next(row for row in run.ledger if row.account == "cuda_graphs")
+    assert row.verdict == "impossible"
+    assert row.observed is None
 
 
 def test_two_lines_that_disagree_are_a_conflict() -> None:
@@ -158,7 +160,7 @@ def test_the_smallest_cache_is_the_main_rank() -> None:
     ]
     run = report(vllm() + "\n".join(lines)).runs[0]
     assert run.main_rank == "TP1"
-    spread = next(s for s in run.spreads if s.quantity == "kv_cache_available")
+    spread = next(s for s in run.spreads if s.account == "kv_cache")
     assert (spread.ranks, spread.low / GIB, spread.high / GIB) == (3, pytest.approx(35.65), pytest.approx(36.12))
 
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from logparse import log
-from logparse.runs import Run
 from logparse.settings import Setting
 from tests.readings import FOLDERS, text
 
+if TYPE_CHECKING:
+    from logparse.runs import Run
+
 PREFIX = "(EngineCore pid=2) INFO 01-01 00:00:00 [x.py:1] "
-START = PREFIX + "Initializing a V1 LLM engine (v0.19.0) with config: model='m', dtype=torch.bfloat16, max_seq_len=4096\n"
+CONFIG = "model='m', dtype=torch.bfloat16, max_seq_len=4096"
+START = f"{PREFIX}Initializing a V1 LLM engine (v0.19.0) with config: {CONFIG}\n"
 WEIGHTS = PREFIX + "Model loading took 5.0 GiB memory and 4.512331 seconds\n"
 READY = "(APIServer pid=1) INFO:     Application startup complete.\n"
 OOM = (

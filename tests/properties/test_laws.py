@@ -128,7 +128,8 @@ pieces = st.one_of(
             b"INFO 07-22 10:11:12 llm_engine.py:161] ", b"(EngineCore pid=165) ", b"[2025-02-04 05:29:17 TP0] ",
             b"# GPU blocks: ", b", # CPU blocks: ", b"9" * 60, b"Model loading took ", b" GiB memory and ", b" seconds",
             b"Available KV cache memory: ", b"-", b".", b"e", b"1e999", b"nan", b"inf", b'{"log":"', b'\\n","x":1}',
-            b"non-default args: {", b"server_args=ServerArgs(", b"\\u0000", b"\x1b[", b"<span>", b"&lt;", b"`", b"'", b'"',
+            b"non-default args: {", b"server_args=ServerArgs(", b"\\u0000", b"\x1b[", b"<span>", b"&lt;", b"`", b"'",
+            b'"',
             "█ ▄ é".encode(), b"| ", b"> ", b"max_total_num_tokens=",
         ]
     ),

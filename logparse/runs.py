@@ -14,6 +14,7 @@ from logparse.attribution import attributed
 from logparse.outcome import COMMON, ORDER
 from logparse.rules import Rules, rules_for
 from logparse.settings import Setting, is_whole, parse_dump
+from logparse.units import unit_bytes
 from logparse.versions import Releases, Version
 
 if TYPE_CHECKING:
@@ -114,7 +115,10 @@ def assemble(events: Iterable[Event], told: tuple[Setting, ...] = ()) -> list[Ru
         events: in the order in which they stand in the log or logs.
         told: what the user says about all runs.
     """
-    drafts = _split(events)
+    splitter = _Splitter()
+    for event in events:
+        splitter.put(event)
+    drafts = splitter.finish()
     return [Run(index, d.engine, tuple(attributed(d.events)), told) for index, d in enumerate(drafts)]
 
 
@@ -160,36 +164,60 @@ def _who(event: Event) -> str | None:
     return event.line.rank or event.line.process
 
 
-def _split(events: Iterable[Event]) -> list[_Draft]:
-    runs: list[_Draft] = []
-    current: dict[tuple[str, str | None, str], _Draft] = {}
-    latest: dict[tuple[str, str | None], _Draft] = {}
-    waiting: list[Event] = []
-    for event in events:
-        engine = event.pattern.engine
-        if engine == COMMON:
-            home = latest.get((event.source, event.line.stream)) or latest.get((event.source, None))
+class _Splitter:
+    """Puts each event into the run that it belongs to."""
+
+    def __init__(self) -> None:
+        self.runs: list[_Draft] = []
+        self._current: dict[tuple[str, str | None, str], _Draft] = {}
+        self._latest: dict[tuple[str, str | None], _Draft] = {}
+        self._waiting: list[Event] = []
+
+    def put(self, event: Event) -> None:
+        home = self._home(event)
+        if event.pattern.engine == COMMON or (home and home.engine != event.pattern.engine and _is_shared(event)):
             if home:
                 home.add(event)
             else:
-                waiting.append(event)
-            continue
-        key = (event.source, event.line.stream, engine)
-        draft = current.get(key)
+                self._waiting.append(event)
+            return
+        key = (event.source, event.line.stream, event.pattern.engine)
+        draft = self._current.get(key)
         if draft is None or draft.is_ended_by(event):
-            draft = _Draft(engine)
-            for early in [w for w in waiting if w.source == event.source]:
-                draft.add(early)
-                waiting.remove(early)
-            runs.append(draft)
-            current[key] = draft
+            draft = self._current[key] = self._begin(event)
         draft.add(event)
-        latest[event.source, event.line.stream] = latest[event.source, None] = draft
-    for event in waiting:
-        if not runs or runs[-1].engine != COMMON:
-            runs.append(_Draft(COMMON))
-        runs[-1].add(event)
-    return runs
+        self._latest[event.source, event.line.stream] = self._latest[event.source, None] = draft
+
+    def _home(self, event: Event) -> _Draft | None:
+        """The run that spoke last where the event stands."""
+        return self._latest.get((event.source, event.line.stream)) or self._latest.get((event.source, None))
+
+    def _begin(self, event: Event) -> _Draft:
+        draft = _Draft(event.pattern.engine)
+        for early in [waiting for waiting in self._waiting if waiting.source == event.source]:
+            draft.add(early)
+            self._waiting.remove(early)
+        self.runs.append(draft)
+        return draft
+
+    def finish(self) -> list[_Draft]:
+        """All runs; what no engine stands beside goes to the only run, or is a run of its own if it tells sizes."""
+        if not self._waiting:
+            return self.runs
+        home = self.runs[0] if len(self.runs) == 1 else _Draft(COMMON)
+        for event in self._waiting:
+            home.add(event)
+        tells = any(unit_bytes(r.unit) is not None for e in home.events for r in e.readings)
+        return [*self.runs, home] if home not in self.runs and tells else self.runs
+
+
+def _is_shared(event: Event) -> bool:
+    """True for a line that another engine may have printed too: it starts nothing, and no prefix of its own says whose.
+
+    SGLang uses vLLM's loader and compiler, whose messages then stand behind SGLang's prefix, or none.
+    """
+    sizes = any(unit_bytes(r.unit) is not None for r in event.readings)
+    return event.pattern.marks not in _STARTS and event.line.time is None and not sizes
 
 
 # -- settings, ranks ----------------------------------------------------------------------------------------

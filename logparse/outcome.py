@@ -36,7 +36,7 @@ def failure(events: Sequence[Event]) -> Event | None:
     last = _last_progress(events)
     after = [event for event in events[last + 1 :] if event.pattern.marks in _ENDS]
     served = any(event.pattern.phase in ("ready", "serving") for event in events[: last + 1])
-    stopped = any(event.pattern.marks == "exit" for event in events[last + 1 :])
+    stopped = _was_stopped(events[last + 1 :])
     if served and (stopped or all(event.pattern.is_fallback for event in after)):
         return None  # it was stopped, or the exception may be one request's
     if not any(event.pattern.marks in ("failed", "wrapper_error") for event in after):
@@ -46,6 +46,12 @@ def failure(events: Sequence[Event]) -> Event | None:
         if found := next((event for event in causes if wanted(event)), None):
             return found
     return None
+
+
+def _was_stopped(events: Sequence[Event]) -> bool:
+    """True where somebody ended the engine before any error came: what fails then is only its end."""
+    first = next((event for event in events if event.pattern.marks in (*_ENDS, "exit")), None)
+    return first is not None and first.pattern.marks == "exit"
 
 
 def last_phase(events: Sequence[Event]) -> str | None:

@@ -278,6 +278,8 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
         file=groups.get("file"),
         lineno=_number(groups.get("lineno")),
         stream=passage.stream,
+        node=groups.get("node"),
+        exception=named["name"] if named else None,
     )
 
 

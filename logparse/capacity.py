@@ -61,9 +61,7 @@ def _pool(engine: Facts) -> Figure | None:
     """
     stages = engine.setting("pipeline_parallel_size")
     if stages is not None and stages.interval.high > 1 and len(engine.run.ranks) > 0:
-        speaking = {
-            e.line.rank for e in engine.run.events for r in e.readings if r.quantity == "kv_cache_available"
-        }
+        speaking = {e.line.rank for e in engine.run.events for r in e.readings if r.quantity == "kv_cache_available"}
         if len(speaking) < len(engine.run.ranks):
             return None
     return engine.least("kv_cache_available")

@@ -47,10 +47,14 @@ Output = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Engine = Annotated[str | None, typer.Option("--engine", help="Only runs of this engine: vllm or sglang.")]
-EngineVersion = Annotated[str | None, typer.Option("--engine-version", help="The release, where the log has no banner.")]
+EngineVersion = Annotated[
+    str | None, typer.Option("--engine-version", help="The release, where the log has no banner.")
+]
 RunOption = Annotated[int | None, typer.Option("--run", help="Only this run (engine start), counted from 0.")]
 RankOption = Annotated[str | None, typer.Option("--rank", help="Only this rank, such as TP0.")]
-Device = Annotated[str | None, typer.Option("--device", help="The card, such as A10 or H100, where the log has no total.")]
+Device = Annotated[
+    str | None, typer.Option("--device", help="The card, such as A10 or H100, where the log has no total.")
+]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Keep keys, paths, users and addresses in quoted lines.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No hints on standard error.")]
 
@@ -180,9 +184,7 @@ def report(
 
     outputs = _targets(output, "json" if as_json else format_)
     total = _total(total_memory, device)
-    told = _told(
-        engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static
-    )
+    told = _told(engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static)
     parsed = log.read(_open(source, clipboard, quiet), told=told, redact=not no_redact)
     made = _narrowed(reconcile(parsed, total_memory=total), engine, run, rank)
     _write_report(made, outputs, force, color, verbose)
@@ -232,9 +234,7 @@ def _targets(outputs: list[Path] | None, format_: str | None) -> list[tuple[Path
     return found
 
 
-def _write_report(
-    made: Report, outputs: list[tuple[Path | None, str]], force: bool, color: str, verbose: bool
-) -> None:
+def _write_report(made: Report, outputs: list[tuple[Path | None, str]], force: bool, color: str, verbose: bool) -> None:
     if color not in ("auto", "always", "never"):
         raise UsageError(f"--color {color!r} is not known; choose auto, always or never")
     for target, kind in outputs:
@@ -283,7 +283,9 @@ def explain(name: Annotated[str, typer.Argument(help="A quantity, an account, a 
 
         known = sorted({*QUANTITIES, *words()["account"], *words()["check"], *words()["outcome"]})
         close = get_close_matches(name, known, n=3, cutoff=0.5)
-        raise UsageError(f"nothing is called {name!r}; did you mean {', '.join(close) or 'one of: logparse explain weights'}")
+        raise UsageError(
+            f"nothing is called {name!r}; did you mean {', '.join(close) or 'one of: logparse explain weights'}"
+        )
     _write(text, None, False)
 
 
@@ -310,7 +312,9 @@ def observe(
     parsed = log.read(_open(source, clipboard, quiet), told=_told(engine_version), redact=not no_redact)
     rows = (
         row
-        for row in frames.observation_rows([r for r in parsed.parsed if engine in (None, r.engine)], redact=not no_redact)
+        for row in frames.observation_rows(
+            [r for r in parsed.parsed if engine in (None, r.engine)], redact=not no_redact
+        )
         if run in (None, row["run"]) and rank in (None, row["rank"])
     )
     targets: list[Path | None] = [*output] if output else [None]
@@ -371,7 +375,9 @@ def patterns_show(name: str, folder: Folder = None) -> None:
              f"anchor    {pattern.anchor}", f"regex     {pattern.source}"]  # fmt: skip
     for field in pattern.fields:
         meaning = field.quantity or field.identity or field.setting or field.settings
-        step = "to its last digit" if field.step == "printed" else f"to {field.step}" if field.step != "0" else "exactly"
+        step = (
+            "to its last digit" if field.step == "printed" else f"to {field.step}" if field.step != "0" else "exactly"
+        )
         unit = f" in {field.unit}, {step}" if field.quantity else ""
         lines.append(f"field     {field.group}: {meaning}{unit}")
     lines += [f"sample    {sample.line}" for sample in pattern.samples]
@@ -390,11 +396,15 @@ def patterns_check(folder: Folder = None) -> None:
         for fault in faults:
             _say(fault)
         raise PatternError(f"{len(faults)} faults in {len(known.patterns)} patterns; see above")
-    _write(f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None, False)
+    _write(
+        f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None, False
+    )
 
 
 @patterns_app.command("try")
-def patterns_try(source: Sources = None, clipboard: Clipboard = False, quiet: Quiet = False, folder: Folder = None) -> None:
+def patterns_try(
+    source: Sources = None, clipboard: Clipboard = False, quiet: Quiet = False, folder: Folder = None
+) -> None:
     """Say which pattern read which line, and what it read."""
     from logparse import match
 

@@ -120,9 +120,13 @@ def load(table: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["source", "line", "run", "rank", "time", "elapsed"]
     serving = table[(table["phase"] == "serving") & table["quantity"].isin(LOAD_COLUMNS)]
-    wide = serving.pivot_table(
-        index=keys, columns="quantity", values="value", aggfunc="first", dropna=False, observed=True, sort=False
-    ) if len(serving) else serving.set_index(keys)[[]]
+    wide = (
+        serving.pivot_table(
+            index=keys, columns="quantity", values="value", aggfunc="first", dropna=False, observed=True, sort=False
+        )
+        if len(serving)
+        else serving.set_index(keys)[[]]
+    )
     wide = wide.reset_index().reindex(columns=[*keys, *LOAD_COLUMNS])
     wide = wide.dropna(subset=list(LOAD_COLUMNS), how="all").sort_values(["run", "line"], ignore_index=True)
     return wide.astype(dict.fromkeys(LOAD_COLUMNS, "Float64"))
@@ -136,11 +140,7 @@ def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [
-        _identity(run, rank) | _values(run, rank)
-        for run in runs
-        for rank in (run.ranks or (None,))
-    ]
+    rows = [_identity(run, rank) | _values(run, rank) for run in runs for rank in (run.ranks or (None,))]
     columns = [name for name in QUANTITIES if any(name in row for row in rows)]
     identity = list(_identity_columns())
     return pd.DataFrame(rows, columns=[*identity, *columns]).astype(

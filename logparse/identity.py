@@ -48,13 +48,12 @@ def facts(run: Run) -> tuple[Fact, ...]:
     model = model_name(run)
     if model:
         found.append(Fact("model", redacted(model), "log", _refs(run, "identity:model")))
-    for name in _SETTINGS.get(run.engine, ()):
-        if (made := _setting(run, name)) is not None:
-            found.append(made)
-    for name in _IDENTITIES:
-        if text := run.identity(name):
-            found.append(Fact(name, redacted(text)[:_LONGEST_VALUE], "log", _refs(run, f"identity:{name}")))
-    return tuple(found)
+    found += [made for name in _SETTINGS.get(run.engine, ()) if (made := _setting(run, name)) is not None]
+    return (*found, *(_named(run, name, text) for name in _IDENTITIES if (text := run.identity(name))))
+
+
+def _named(run: Run, name: str, text: str) -> Fact:
+    return Fact(name, redacted(text)[:_LONGEST_VALUE], "log", _refs(run, f"identity:{name}"))
 
 
 def _setting(run: Run, name: str) -> Fact | None:
@@ -136,7 +135,9 @@ def _needs(run: Run, rows: Sequence[Row]) -> list[str]:
     if run.rules.get("device") == "cpu":
         lacks |= {"terms": False, "weights": False, "pool": False}
     ended = run.outcome in ("failed", "killed")
-    return [need for need, lack in lacks.items() if lack and not (ended and not run.reached(_REACHED.get(need, "init")))]
+    return [
+        need for need, lack in lacks.items() if lack and not (ended and not run.reached(_REACHED.get(need, "init")))
+    ]
 
 
 def _on_cuda(run: Run) -> bool:

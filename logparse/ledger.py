@@ -82,9 +82,7 @@ def with_shares(rows: list[Row]) -> list[Row]:
     return [replace(r, share=r.observed / whole) if r.observed is not None else r for r in rows]
 
 
-def check(
-    name: str, rank: str | None, unit: str, observed: Figure, expected: Figure, formula: str
-) -> Check:
+def check(name: str, rank: str | None, unit: str, observed: Figure, expected: Figure, formula: str) -> Check:
     """A check: do two figures that must be the same overlap?"""
     doubt = observed.verdict or expected.verdict
     return Check(

@@ -192,9 +192,7 @@ def events(source: Source, patterns: PatternSet) -> Iterator[Event]:
         held = block
 
 
-def _block_events(
-    block: Block, before: str, behind: str, patterns: PatternSet, seen: deque[Event]
-) -> Iterator[Event]:
+def _block_events(block: Block, before: str, behind: str, patterns: PatternSet, seen: deque[Event]) -> Iterator[Event]:
     before = before if before.endswith("\n") else ""
     index = before.count("\n")
     first = block.first - index
@@ -296,9 +294,7 @@ def _first_part(line: RawLine) -> str:
     return unwrap.strip_continuation(parts[0]).lstrip() if parts else ""
 
 
-def _open_anchors(
-    raw: RawLine, behind: Sequence[RawLine], events: list[Event], patterns: PatternSet
-) -> list[Pattern]:
+def _open_anchors(raw: RawLine, behind: Sequence[RawLine], events: list[Event], patterns: PatternSet) -> list[Pattern]:
     """Patterns whose anchor stands on the line, or across its end, and whose message may go on behind it."""
     parts = unwrap.passages(raw, patterns)
     last = parts[-1].text if parts else ""
@@ -317,9 +313,7 @@ def _ends_in_text(event: Event) -> bool:
     return any(text and end.endswith(text.rstrip(CLOSING)) for _, text, _ in event.texts)
 
 
-def _from_ahead(
-    ahead: list[RawLine], raw: RawLine, behind: list[RawLine], patterns: PatternSet
-) -> list[Event]:
+def _from_ahead(ahead: list[RawLine], raw: RawLine, behind: list[RawLine], patterns: PatternSet) -> list[Event]:
     """Events that begin on a line before `raw`, whose anchor stands on `raw` or across its start."""
     known = [unwrap.joined([line], "", patterns).text for line in ahead]
     text = "\n".join(unwrap.joined([*ahead, raw, *behind[:1]], glue, patterns).text for glue in (" ", ""))

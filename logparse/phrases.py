@@ -27,6 +27,12 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 20
 ESTIMATES = frozenset({"graph-estimate"})
 """Checks of what the engine guessed: a miss is worth knowing and says nothing about the sums."""
+_HEAD_SETTINGS = {
+    "max_model_len": "len",
+    "context_length": "len",
+    "gpu_memory_utilization": "utilization",
+    "mem_fraction_static": "mem-fraction-static",
+}
 _AXES = {
     "TP": ("tensor_parallel_size", "tp_size"),
     "PP": ("pipeline_parallel_size", "pp_size"),
@@ -102,8 +108,7 @@ class Phrases:
         if (kv := run.fact("kv_cache_dtype")) and kv != "auto":
             parts.append(f"KV {kv}")
         parts.append(_ranks(run))
-        for name, label in (("max_model_len", "len"), ("context_length", "len"), ("gpu_memory_utilization", "utilization"),
-                            ("mem_fraction_static", "mem-fraction-static")):  # fmt: skip
+        for name, label in _HEAD_SETTINGS.items():
             if fact := facts.get(name):
                 value = f"{int(fact.value):,}" if fact.value.isdigit() else fact.value
                 default = " (default)" if fact.origin == "default" else ""
@@ -111,7 +116,9 @@ class Phrases:
         total = next((r for r in run.rows("plan", run.main_rank) if r.account == "total" and r.observed), None)
         if total is not None:
             device = words()["device"].get(run.fact("device_kind") or "", "GPU")
-            parts.append(f"{device} {size(total.observed)} GiB" + ("" if total.basis == "read" else f" ({total.basis})"))
+            parts.append(
+                f"{device} {size(total.observed)} GiB" + ("" if total.basis == "read" else f" ({total.basis})")
+            )
         return " · ".join(part for part in parts if part)
 
     def _release(self, run: RunReport) -> str:
@@ -169,7 +176,9 @@ class Phrases:
         unknown = [account_title(r.account) for r in rows if r.kind == "base" and r.observed is None]
         said += [f"Not known: {', '.join(unknown)}"] if unknown else []
         odd = dict.fromkeys((r.verdict, r.account) for r in run.ledger if r.verdict in ("conflict", "impossible"))
-        return said + [f"{words()['verdict'][verdict]} ({account_title(account)})" for verdict, account in list(odd)[:3]]
+        return said + [
+            f"{words()['verdict'][verdict]} ({account_title(account)})" for verdict, account in list(odd)[:3]
+        ]
 
     def rank_count(self, run: RunReport) -> int:
         """How many ranks speak of memory."""
@@ -214,10 +223,8 @@ class Phrases:
         """Rows of the main rank that are worth a line."""
         rows = run.rows(plane, run.main_rank)
         has_rest = any(r.reason and r.reason.startswith("holds:") for r in rows)
-        kept = [
-            r for r in rows
-            if r.observed is not None or r.verdict == "impossible" or (not has_rest and r.account in ("weights", "kv_cache"))
-        ]  # fmt: skip
+        wanted = () if has_rest else ("weights", "kv_cache")
+        kept = [r for r in rows if r.observed is not None or r.verdict == "impossible" or r.account in wanted]
         if not any(r.observed is not None for r in kept):
             return []
         return [r for r in kept if not (r.kind == "remainder" and r.verdict == "agrees")]
@@ -233,7 +240,11 @@ class Phrases:
             return "—"
         if row.verdict == "conflict":
             return f"{size(row.observed_low)} … {size(row.observed_high)}"
-        wide = row.observed_low is not None and row.observed_high is not None and row.observed_high - row.observed_low > WIDE
+        wide = (
+            row.observed_low is not None
+            and row.observed_high is not None
+            and row.observed_high - row.observed_low > WIDE
+        )
         half = (row.observed_high - row.observed_low) / 2 if wide else 0  # type: ignore[operator]
         return size(row.observed) + (f" ±{size(half)}" if wide else "")
 
@@ -325,7 +336,9 @@ class Phrases:
         lines = len({(n.source, n.line) for run in report.runs for n in run.numbers})
         what, many = ("number" if count == 1 else "numbers"), ("line" if lines == 1 else "lines")
         command = f" · {report.command}" if report.command else ""
-        return f"{count} {what} read on {lines} {many} · logparse {report.version} · patterns {report.patterns}{command}"
+        return (
+            f"{count} {what} read on {lines} {many} · logparse {report.version} · patterns {report.patterns}{command}"
+        )
 
 
 def explain(name: str) -> str | None:

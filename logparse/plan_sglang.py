@@ -276,7 +276,9 @@ def plan_checks(plan: SglangPlan) -> list[Check]:
     rank, facts, made = plan.facts.rank, plan.facts, []
     before, after = facts.get("free_before_load"), facts.get("free_after_load")
     if before is not None and after is not None and plan.weights is not None:
-        made.append(check("load-step", rank, "bytes", plan.weights, before - after, "weights = free before − after load"))
+        made.append(
+            check("load-step", rank, "bytes", plan.weights, before - after, "weights = free before − after load")
+        )
     tokens, scheduler = facts.get("kv_cache_tokens"), facts.get("max_total_num_tokens")
     if tokens is not None and scheduler is not None and "swa" not in facts.labels("kv_cache_tokens"):
         made.append(check("tokens", rank, "tokens", scheduler, tokens, "max_total_num_tokens = #tokens of the KV pool"))

@@ -189,7 +189,9 @@ def plan_checks(plan: VllmPlan) -> list[Check]:
             made.append(check("non-kv-sum", rank, "bytes", non_kv, total, "non-KV memory = sum of its terms"))
     if non_kv is not None and plan.budget is not None and plan.kv_cache is not None and plan.graph_estimate:
         left = plan.budget - non_kv - plan.graph_estimate
-        made.append(check("kv-cache", rank, "bytes", plan.kv_cache, left, "KV cache = budget − non-KV − graph estimate"))
+        made.append(
+            check("kv-cache", rank, "bytes", plan.kv_cache, left, "KV cache = budget − non-KV − graph estimate")
+        )
     actual, estimate = plan.captured(), facts.get("cuda_graphs_estimated")
     if actual is not None and estimate is not None:
         made.append(check("graph-estimate", rank, "bytes", actual, estimate, "CUDA graphs: actual = estimated"))

@@ -28,7 +28,9 @@ def _table(kind: Kind, scope: Scope, **gists: str) -> list[Quantity]:
 
 
 _ALL = [
-    *_table("memory", "rank",
+    *_table(
+        "memory",
+        "rank",
         weights="Memory that the model's weights hold on this rank once loaded.",
         checkpoint="Size of the checkpoint files as the engine counted them on disk.",
         free_at_start="Free memory of the device when the engine looked first, before loading.",
@@ -41,7 +43,7 @@ _ALL = [
         free_after_load="Free memory of the device just after the weights are loaded.",
         free_after_pool="Free memory of the device after all cache pools are allocated.",
         free_before_capture="Free memory of the device before a graph capture.",
-        free_during_capture="Free memory of the device between two captures, from the progress bar (`at` a batch size).",
+        free_during_capture="Free memory of the device between two captures, from a progress bar (`at` a batch size).",
         free_after_capture="Free memory of the device after a graph capture.",
         free_at_ready="Free memory of the device when the scheduler is ready.",
         free_after_profile="Free memory of the device after the profiling run.",
@@ -99,7 +101,9 @@ _ALL = [
         freed="Memory given back by a step.",
         memory_other="Another size that the engine printed; `label` says which.",
     ),
-    *_table("memory", "host",
+    *_table(
+        "memory",
+        "host",
         available_ram="Free memory of the host.",
         host_total="Memory of the host or of one NUMA node.",
         host_cache="Host memory allocated for a cache.",
@@ -108,7 +112,9 @@ _ALL = [
         swap_space="Host memory set aside for swapped KV blocks.",
         process_rss="Resident host memory of a process.",
     ),
-    *_table("tokens", "engine",
+    *_table(
+        "tokens",
+        "engine",
         kv_cache_tokens="Tokens that the KV cache can hold, as the engine counts them.",
         max_total_num_tokens="Token slots of the scheduler's pool.",
         context_length="Longest request that the server takes.",
@@ -126,7 +132,9 @@ _ALL = [
         new_tokens="Tokens of a prefill batch that were not cached.",
         cached_tokens="Tokens of a prefill batch that were cached.",
     ),
-    *_table("count", "engine",
+    *_table(
+        "count",
+        "engine",
         gpu_blocks="KV blocks of the engine (of the smallest rank).",
         gpu_blocks_profiled="KV blocks that profiling found, before they were overridden.",
         cpu_blocks="KV blocks in host memory.",
@@ -144,7 +152,9 @@ _ALL = [
         graphs="CUDA graphs captured or planned.",
         kv_cache_groups="KV cache groups of a hybrid model.",
     ),
-    *_table("ratio", "engine",
+    *_table(
+        "ratio",
+        "engine",
         memory_fraction="Fraction of memory: of the total (vLLM) or kept for weights and pools (SGLang).",
         memory_fraction_equivalent="The fraction that would mean the same without the graph estimate.",
         memory_fraction_suggested="The fraction that the engine suggests.",
@@ -155,7 +165,9 @@ _ALL = [
         new_token_ratio="Share of the remaining output that the scheduler reserves.",
         bytes_per_token="Bytes that one token takes in the cache.",
     ),
-    *_table("percent", "engine",
+    *_table(
+        "percent",
+        "engine",
         mamba_page_padding="Growth of the state page to match the attention page.",
         padding_layers_waste="KV memory that padding layers may waste.",
         cuda_graphs_difference_percent="Difference of actual and estimated graph memory, as printed.",
@@ -165,7 +177,9 @@ _ALL = [
         external_prefix_cache_hit_rate="Share of prompt tokens found in an external prefix cache.",
         gpu_busy="Share of time that the GPU was busy.",
     ),
-    *_table("seconds", "engine",
+    *_table(
+        "seconds",
+        "engine",
         load_seconds="Time to load the model.",
         weights_read_seconds="Time to read the weights.",
         download_seconds="Time to download the weights.",
@@ -176,7 +190,9 @@ _ALL = [
         distributed_init_seconds="Time to set up communication.",
         stage_seconds="Time of another start-up stage; `label` says which.",
     ),
-    *_table("rate", "engine",
+    *_table(
+        "rate",
+        "engine",
         prompt_throughput="Prompt tokens per second.",
         generation_throughput="Generated tokens per second.",
     ),

@@ -27,7 +27,9 @@ def device_used(facts: Facts) -> Figure | None:
     """
     if facts.run.failure is not None:
         return None
-    sized = max((i for i, e in enumerate(facts.run.events) if any(r.quantity in _SIZED for r in e.readings)), default=None)
+    sized = max(
+        (i for i, e in enumerate(facts.run.events) if any(r.quantity in _SIZED for r in e.readings)), default=None
+    )
     if sized is None:
         return None
     found = [

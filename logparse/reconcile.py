@@ -100,7 +100,8 @@ def _main_rank(run: Run, ranks: Sequence[str | None]) -> str | None:
     def size(rank: str | None) -> tuple[bool, Fraction, int]:
         facts = Facts(run, rank)
         figure = next(
-            (f for q in ("kv_cache_available", "kv_cache_k", "kv_cache", "free_after_pool") if (f := facts.get(q))), None
+            (f for q in ("kv_cache_available", "kv_cache_k", "kv_cache", "free_after_pool") if (f := facts.get(q))),
+            None,
         )
         return figure is None, figure.interval.low if figure else Fraction(0), list(ranks).index(rank)
 

@@ -72,7 +72,7 @@ def _body(text: str) -> tuple[str, bool]:
     opener = next((opener for opener in _OUTER if text.startswith(opener)), None)
     if opener is None:
         return text, True
-    inner = text[len(opener):]
+    inner = text[len(opener) :]
     end = next((offset for offset, _, depth in _walk(inner) if depth < 0), None)
     return (inner, False) if end is None else (inner[:end], True)
 

@@ -286,7 +286,7 @@ def _codec(name: str, kind: str) -> Callable[[], _Codec]:
 def _decoder(name: str, data: bytes) -> tuple[codecs.IncrementalDecoder, bytes]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
-            return codecs.getincrementaldecoder(encoding)("replace"), data[len(bom):]
+            return codecs.getincrementaldecoder(encoding)("replace"), data[len(bom) :]
     if _ARCHIVE.match(data):
         raise InputError(f"{name} is an archive; unpack it and give the log inside")
     head = data[:4096]

@@ -134,7 +134,7 @@ def _without_html(text: str) -> str:
 
 def _quoted(text: str, anchors: Iterable[str]) -> tuple[str, str, str] | None:
     """What stands before, in and behind the quoted string that holds the first anchor; None where none does."""
-    if "\"" not in text and "'" not in text and "`" not in text:
+    if '"' not in text and "'" not in text and "`" not in text:
         return None
     first = min((at for anchor in anchors if (at := text.find(anchor)) >= 0), default=None)
     if first is None:
@@ -216,7 +216,7 @@ def _nothing(line: RawLine) -> Passage:
 def strip_continuation(text: str) -> str:
     """Take off what Markdown or a mail puts before a continued line; blanks of the text itself stay."""
     found = _CONTINUATION.match(text)
-    return text[found.end():] if found else text
+    return text[found.end() :] if found else text
 
 
 def visible_width(text: str) -> int:
@@ -258,7 +258,7 @@ def locate(passage: Passage, start: int, end: int, engine: str, patterns: Patter
     A message begins behind an engine's prefix, behind an exception's name, at the start of a line, or behind a
     wrapper's mark; not in the middle of a sentence.
     """
-    left = passage.text[max(0, start - MAX_PREFIX):start]
+    left = passage.text[max(0, start - MAX_PREFIX) : start]
     if named := _EXCEPTION.search(left):
         left = left[: named.start() + 1] if left[named.start()] in " |>]" else left[: named.start()]
     groups = _prefix_groups(left, engine, patterns)

@@ -47,7 +47,7 @@ class Version:
     @property
     def final(self) -> Version:
         """The release that this candidate or development build leads to, or itself."""
-        release, stage, number, _ = self.key
+        release, stage, *_ = self.key
         return self if stage >= 0 else Version(self.text, (release, 0, 0, 0))
 
     def __lt__(self, other: Version) -> bool:
@@ -81,9 +81,7 @@ class Releases:
     def __contains__(self, version: Version) -> bool:
         """A candidate or a development build counts as the release that it leads to."""
         version = version.final
-        return any(
-            (low is None or low <= version) and (high is None or version <= high) for low, high in self.spans
-        )
+        return any((low is None or low <= version) and (high is None or version <= high) for low, high in self.spans)
 
     def meets(self, other: Releases) -> bool:
         """True where some release may lie in both."""

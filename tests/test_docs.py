@@ -97,7 +97,13 @@ def test_schema_names_the_tables_of_an_empty_log() -> None:
 def test_patterns_page_names_the_keys() -> None:
     text = doc("patterns.md")
     keys = [f.name for f in fields(patterns.Pattern) if f.name not in ("engine", "topic")]
-    renamed = {"source": "regex", "fields": "field", "samples": "sample", "rejects": "reject", "is_fallback": "fallback"}
+    renamed = {
+        "source": "regex",
+        "fields": "field",
+        "samples": "sample",
+        "rejects": "reject",
+        "is_fallback": "fallback",
+    }
     assert sorted(names(section(text, "## Keys of a pattern"))) == sorted(renamed.get(key, key) for key in keys)
     of_field = {f.name for f in fields(patterns.Field)} - {"group"}
     assert set(names(section(text, "## Keys of a field"))) == of_field

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pytest_regressions.file_regression import FileRegressionFixture
 
 
-
 @pytest.fixture(params=FOLDERS, ids=IDS)
 def folder(request: pytest.FixtureRequest) -> Path:
     return request.param

@@ -58,7 +58,10 @@ def test_a_budget_that_does_not_add_up_is_said_so() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    weights=st.integers(100, 4000), activations=st.integers(0, 500), non_torch=st.integers(0, 300), kv=st.integers(1, 3000)
+    weights=st.integers(100, 4000),
+    activations=st.integers(0, 500),
+    non_torch=st.integers(0, 300),
+    kv=st.integers(1, 3000),
 )
 def test_plan_rows_and_remainder_make_their_base(weights: int, activations: int, non_torch: int, kv: int) -> None:
     budget = weights + activations + non_torch + kv
@@ -84,7 +87,9 @@ def test_a_default_counts_only_where_the_arguments_are_in_the_log() -> None:
 
 
 def test_total_from_the_slope_of_two_runs() -> None:
-    low = vllm(*CASE_A[:1], "Available KV cache memory: 4.47 GiB", arguments="'model': 'm', 'gpu_memory_utilization': 0.7")
+    low = vllm(
+        *CASE_A[:1], "Available KV cache memory: 4.47 GiB", arguments="'model': 'm', 'gpu_memory_utilization': 0.7"
+    )
     high = vllm(*CASE_A[:1], "Available KV cache memory: 8.88 GiB")
     made = report(low + high)
     total = next(r for r in made.runs[0].ledger if r.account == "total")
@@ -139,7 +144,9 @@ def test_impossible_readings_enter_no_sum() -> None:
 
 
 def test_two_lines_that_disagree_are_a_conflict() -> None:
-    made = report(itemised(12.56, 0.77, 0.25, 61.66, 79.19, 75.23).replace("weights memory: 12.56GiB", "weights memory: 9.0GiB"))
+    made = report(
+        itemised(12.56, 0.77, 0.25, 61.66, 79.19, 75.23).replace("weights memory: 12.56GiB", "weights memory: 9.0GiB")
+    )
     row = next(r for r in made.runs[0].ledger if r.account == "weights")
     assert row.verdict == "conflict"
     assert "CONFLICT" in made.to_text()
@@ -167,7 +174,8 @@ def test_the_smallest_cache_is_the_main_rank() -> None:
 def test_a_failed_start_names_its_first_error() -> None:
     text = vllm() + (
         "(EngineCore pid=2) ERROR 01-01 00:00:00 [core.py:1] ValueError: bad thing happened\n"
-        "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
+        "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. "
+        "Failed core proc(s): {}\n"
     )
     run = report(text).runs[0]
     assert run.outcome == "failed"
@@ -191,5 +199,13 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 def test_frames_have_one_row_per_account_and_check() -> None:
     made = report(SGLANG)
     assert len(made.ledger) == len(made.runs[0].ledger)
-    assert set(made.ledger["verdict"]) <= {"agrees", "higher", "lower", "unobserved", "unestimated", "conflict", "impossible"}
-    assert list(made.checks["name"])[0] == "load-step"
+    assert set(made.ledger["verdict"]) <= {
+        "agrees",
+        "higher",
+        "lower",
+        "unobserved",
+        "unestimated",
+        "conflict",
+        "impossible",
+    }
+    assert made.checks["name"].iloc[0] == "load-step"

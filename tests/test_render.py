@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import logparse
 from tests.logs import SGLANG, vllm
 
@@ -13,7 +15,10 @@ def made(text: str) -> logparse.Report:
 
 
 def hostile() -> logparse.Report:
-    return made(vllm(arguments=f"'model': '{HOSTILE}'") + f"(EngineCore pid=2) ERROR 01-01 00:00:00 [core.py:1] ValueError: {HOSTILE}\n")
+    return made(
+        vllm(arguments=f"'model': '{HOSTILE}'")
+        + f"(EngineCore pid=2) ERROR 01-01 00:00:00 [core.py:1] ValueError: {HOSTILE}\n"
+    )
 
 
 def test_text_has_no_control_characters() -> None:
@@ -25,7 +30,9 @@ def test_text_has_no_control_characters() -> None:
 
 def test_markdown_places_no_markup_of_the_log() -> None:
     text = hostile().to_markdown()
-    outside_code = "\n".join(line for i, part in enumerate(text.split("```")) if i % 2 == 0 for line in part.split("\n"))
+    outside_code = "\n".join(
+        line for i, part in enumerate(text.split("```")) if i % 2 == 0 for line in part.split("\n")
+    )
     assert "<script>" not in outside_code.replace("\\<script\\>", "")
     assert "\x1b" not in text
 
@@ -49,6 +56,6 @@ def test_lines_are_named() -> None:
 
 def test_markdown_tables_have_even_columns() -> None:
     lines = made(SGLANG).to_markdown().splitlines()
-    for above, below in zip(lines, lines[1:], strict=False):
+    for above, below in pairwise(lines):
         if above.startswith("|") and below.startswith("|"):
             assert above.replace("\\|", "").count("|") == below.replace("\\|", "").count("|"), (above, below)

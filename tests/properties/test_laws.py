@@ -57,11 +57,7 @@ def test_two_logs_in_one_file_are_the_runs_of_both(pair: tuple[Path, Path]) -> N
 @given(st.sampled_from(FOLDERS), st.randoms(use_true_random=False))
 def test_lines_that_say_nothing_do_not_matter(folder: Path, chance: random.Random) -> None:
     lines = text(folder).split("\n")
-    told = {
-        number
-        for event in _events(folder)
-        for number in range(event.line.number, event.until[0] + 1)
-    }
+    told = {number for event in _events(folder) for number in range(event.line.number, event.until[0] + 1)}
     kept = [line for number, line in enumerate(lines, 1) if number in told or chance.random() < 0.5]
     assert rows("\n".join(kept), without=("line",)) == rows("\n".join(lines), without=("line",))
 

@@ -387,11 +387,11 @@ def patterns_show(name: str, folder: Folder = None) -> None:
 @patterns_app.command("check")
 def patterns_check(folder: Folder = None) -> None:
     """Check every pattern against its own samples and against the others."""
-    from logparse import match
+    from logparse import selfcheck
     from logparse.errors import PatternError
 
     known = _pattern_set(folder)
-    faults = match.check(known)
+    faults = selfcheck.check(known)
     if faults:
         for fault in faults:
             _say(fault)

@@ -18,7 +18,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from logparse import unwrap
-from logparse.errors import PatternError
 from logparse.patterns import SEARCH_SECONDS, Field, Pattern, PatternSet
 from logparse.prefilter import open_end
 from logparse.settings import is_open
@@ -85,8 +84,8 @@ class Event:
 
 def match_passage(passage: Passage, patterns: PatternSet, only: Iterable[Pattern] | None = None) -> list[Event]:
     """Find the events in decoded text, in the order in which they stand."""
-    candidates = only if only is not None else _by_anchor(passage.text, patterns)
-    return _longest([event for pattern in candidates for event in _matches(pattern, passage, patterns)])
+    tried = only if only is not None else candidates(passage.text, patterns)
+    return _longest([event for pattern in tried for event in matches(pattern, passage, patterns)])
 
 
 def _longest(found: list[Event]) -> list[Event]:
@@ -99,11 +98,13 @@ def _longest(found: list[Event]) -> list[Event]:
     return sorted(kept, key=lambda event: event.start)
 
 
-def _by_anchor(text: str, patterns: PatternSet) -> list[Pattern]:
+def candidates(text: str, patterns: PatternSet) -> list[Pattern]:
+    """Patterns whose anchor stands in `text`."""
     return [p for anchor, group in patterns.by_anchor.items() if anchor in text for p in group]
 
 
-def _matches(pattern: Pattern, passage: Passage, patterns: PatternSet) -> list[Event]:
+def matches(pattern: Pattern, passage: Passage, patterns: PatternSet) -> list[Event]:
+    """Events of one pattern, wherever a message can begin."""
     events = []
     try:
         for found in pattern.regex.finditer(passage.text, timeout=SEARCH_SECONDS):
@@ -111,13 +112,14 @@ def _matches(pattern: Pattern, passage: Passage, patterns: PatternSet) -> list[E
                 passage, found.start(), found.end(), pattern.engine, patterns, anywhere=pattern.anywhere
             )
             if line is not None:
-                events.append(_event(pattern, found, line, passage))
+                events.append(event_of(pattern, found, line, passage))
     except TimeoutError:
         return events
     return events
 
 
-def _event(pattern: Pattern, found: regex.Match[str], line: Line, passage: Passage) -> Event:
+def event_of(pattern: Pattern, found: regex.Match[str], line: Line, passage: Passage) -> Event:
+    """What a match says: the numbers and texts of the pattern's fields."""
     readings, texts = [], []
     for field in pattern.fields:
         text = found[field.group]
@@ -317,19 +319,19 @@ def _from_ahead(ahead: list[RawLine], raw: RawLine, behind: list[RawLine], patte
     """Events that begin on a line before `raw`, whose anchor stands on `raw` or across its start."""
     known = [unwrap.joined([line], "", patterns).text for line in ahead]
     text = "\n".join(unwrap.joined([*ahead, raw, *behind[:1]], glue, patterns).text for glue in (" ", ""))
-    here = [p for p in _by_anchor(text, patterns) if not any(p.anchor in line for line in known)]
+    here = [p for p in candidates(text, patterns) if not any(p.anchor in line for line in known)]
     found = _crossing([*ahead, raw], len(ahead), here, patterns)
     return _merge(found, _crossing([*ahead, raw, *behind], len(ahead), here, patterns)) if behind else found
 
 
-def _crossing(lines: Sequence[RawLine], over: int, candidates: list[Pattern], patterns: PatternSet) -> list[Event]:
+def _crossing(lines: Sequence[RawLine], over: int, tried: list[Pattern], patterns: PatternSet) -> list[Event]:
     """Events that begin before `lines[over]` and end on it or behind it; but no text that runs on and on."""
     best: list[Event] = []
     for glue in (" ", ""):
         passage = unwrap.joined(lines, glue, patterns)
         length, border = len(passage.text), passage.starts[over]
         longer = replace(passage, text=passage.text + RUN_ON)
-        found = [e for p in candidates for e in _matches(p, passage if _dumps(p) else longer, patterns)]
+        found = [e for p in tried for e in matches(p, passage if _dumps(p) else longer, patterns)]
         found = [e for e in found if e.start < border < e.end <= length and not _glues_number(e, passage)]
         best = _merge(best, _longest(found))
     return best
@@ -387,74 +389,3 @@ def _says_more(new: Event, old: Event) -> bool:
     texts = {(key, text) for key, text, _ in new.texts} - {(key, text) for key, text, _ in old.texts}
     covers = {r.quantity for r in old.readings} <= {r.quantity for r in new.readings}
     return covers and bool(values or texts) and len(old.line.text) < len(new.line.text)
-
-
-# -- checks of a pattern set --------------------------------------------------------------------------------
-
-
-def check(patterns: PatternSet) -> list[str]:
-    """Check every pattern against its samples; return what is wrong, one sentence each."""
-    faults: list[str] = []
-    for pattern in patterns.patterns:
-        try:
-            faults += [f"{pattern.id}: {fault}" for fault in _faults(pattern, patterns)]
-        except PatternError as error:
-            faults.append(str(error))
-    for prefix in patterns.prefixes:
-        for sample in prefix.samples:
-            found = prefix.regex.search(sample.line)
-            got = {k: v for k, v in found.groupdict().items() if v} if found else {}
-            if not found or sample.expect.items() - got.items():
-                faults.append(f"{prefix.engine}/{prefix.name}: {sample.line!r} gives {got}, not {sample.expect}")
-    return faults
-
-
-def _faults(pattern: Pattern, patterns: PatternSet) -> Iterable[str]:
-    groups = set(pattern.regex.groupindex)
-    used = {f.group for f in pattern.fields} | pattern.helpers
-    if groups != used:
-        yield f"groups {sorted(groups ^ used)} are in the regex or in the fields, but not in both"
-        return
-    if not pattern.samples:
-        yield "has no sample"
-    shown: set[str] = set()
-    for sample in pattern.samples:
-        shown |= sample.expect.keys()
-        yield from _sample_faults(pattern, sample.line, sample.expect, patterns)
-    if missing := {f.group for f in pattern.fields} - shown:
-        yield f"fields {sorted(missing)} appear in no sample"
-    for line in pattern.rejects:
-        if pattern.regex.search(line):
-            yield f"matches its reject {line!r}"
-
-
-def _sample_faults(pattern: Pattern, line: str, expect: dict[str, str], patterns: PatternSet) -> Iterable[str]:
-    if pattern.anchor not in line:
-        yield f"the anchor {pattern.anchor!r} is not in the sample {line!r}"
-    found = pattern.regex.search(line, timeout=SEARCH_SECONDS)
-    if not found:
-        yield f"does not match its sample {line!r}"
-        return
-    numbers = {f.group for f in pattern.fields if f.quantity}
-    got = {k: plain(v) if k in numbers else v.strip() for k, v in found.groupdict().items() if v is not None}
-    for group, text in expect.items():
-        if got.get(group) != text:
-            yield f"reads {group} = {got.get(group)!r} in {line!r}, expected {text!r}"
-    passage = Passage(line, (0,), (1,))
-    winners = match_passage(passage, patterns)
-    if not any(event.pattern.id == pattern.id for event in winners):
-        rivals = ", ".join(event.pattern.id for event in winners) or "nothing"
-        yield f"does not win its sample {line!r}: {rivals} does"
-    for rival in _by_anchor(line, patterns):
-        for event in _matches(rival, passage, patterns) if _rivals(rival, pattern) else ():
-            same_span = (event.start, event.end) == found.span()
-            if same_span and not _equal_facts(event, _event(pattern, found, event.line, passage)):
-                yield f"ties with {rival.id} on {line!r} but says something else"
-
-
-def _rivals(one: Pattern, two: Pattern) -> bool:
-    return one is not two and one.is_fallback == two.is_fallback
-
-
-def _equal_facts(one: Event, two: Event) -> bool:
-    return set(one.readings) == set(two.readings) and set(one.texts) == set(two.texts)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from logparse import match, patterns
+from logparse import patterns, selfcheck
 from logparse.errors import PatternError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _load(folder: Path, text: str) -> PatternSet:
 
 
 def test_the_shipped_sets_have_no_fault(known: PatternSet) -> None:
-    assert match.check(known) == []
+    assert selfcheck.check(known) == []
 
 
 def test_every_pattern_of_a_release_names_it(known: PatternSet) -> None:
@@ -48,7 +48,7 @@ def test_every_pattern_of_a_release_names_it(known: PatternSet) -> None:
 
 def test_a_good_set(tmp_path: Path) -> None:
     known = _load(tmp_path, GOOD)
-    assert match.check(known) == []
+    assert selfcheck.check(known) == []
     assert known.get("toy/loaded") is known.get("loaded")
     with pytest.raises(PatternError, match="no single pattern is called 'x'"):
         known.get("x")
@@ -92,7 +92,7 @@ def test_bad_sets_are_refused(tmp_path: Path, old: str, new: str, fault: str) ->
 )
 def test_faults_are_found(tmp_path: Path, old: str, new: str, fault: str) -> None:
     assert old in GOOD
-    faults = match.check(_load(tmp_path, GOOD.replace(old, new, 1)))
+    faults = selfcheck.check(_load(tmp_path, GOOD.replace(old, new, 1)))
     assert any(fault in found for found in faults), faults
 
 
@@ -104,7 +104,7 @@ def test_two_patterns_of_one_name(tmp_path: Path) -> None:
 
 def test_a_tie_with_other_facts_is_a_fault(tmp_path: Path) -> None:
     again = GOOD.partition("[[pattern]]")[2].replace('"loaded"', '"other"').replace('"weights"', '"checkpoint"')
-    faults = match.check(_load(tmp_path, f"{GOOD}\n[[pattern]]{again}"))
+    faults = selfcheck.check(_load(tmp_path, f"{GOOD}\n[[pattern]]{again}"))
     assert any("ties with toy/other" in fault for fault in faults), faults
 
 

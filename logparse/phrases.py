@@ -134,7 +134,7 @@ class Phrases:
         """How far the run came, where it did not come up."""
         if run.outcome in ("ready", "ready-then-failed") or run.last_phase is None:
             return ""
-        verb = "it ends while" if run.outcome == "excerpt" else "last seen"
+        verb = "it ends while" if run.outcome == "excerpt" else "last seen:"
         return f" ({verb} {words()['phase'][run.last_phase]})"
 
     def plane_title(self, run: RunReport, plane: Plane) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 KNOWN = patterns.default()
 LENGTH = 20_000
-SECONDS = 1.0
-"""Generous: a linear search takes a few milliseconds. Enough to catch a quadratic one, which takes many seconds."""
+SECONDS = 2.0
+"""Of this process, whatever else the machine does. A linear search takes a few milliseconds, a quadratic one many
+seconds."""
 
 
 def _seeds(line: str) -> Iterator[str]:
@@ -48,14 +49,14 @@ def _texts(line: str) -> Iterator[str]:
 def _slow(expression: regex.Pattern[str], texts: Iterator[str]) -> list[str]:
     slow = []
     for text in texts:
-        start = time.perf_counter()
+        start = time.process_time()
         try:
-            for found in expression.finditer(text, timeout=2 * SECONDS):
+            for found in expression.finditer(text, timeout=20 * SECONDS):
                 del found
         except TimeoutError:
             slow.append(text[:80])
             continue
-        if time.perf_counter() - start > SECONDS:
+        if time.process_time() - start > SECONDS:
             slow.append(text[:80])
     return slow
 
@@ -70,18 +71,18 @@ def test_patterns(topic: tuple[str, str]) -> None:
 def test_prefixes() -> None:
     for prefix in KNOWN.prefixes:
         for text in _texts(prefix.samples[0].line):
-            start = time.perf_counter()
+            start = time.process_time()
             prefix.regex.search(text[: unwrap.MAX_PREFIX], timeout=SECONDS)
-            assert time.perf_counter() - start < SECONDS
+            assert time.process_time() - start < SECONDS
 
 
 def test_wrappings() -> None:
     for wrapping in KNOWN.wrappings:
         if wrapping.regex:
             for text in _texts(wrapping.wrap):
-                start = time.perf_counter()
+                start = time.process_time()
                 wrapping.regex.match(text, timeout=SECONDS)
-                assert time.perf_counter() - start < SECONDS
+                assert time.process_time() - start < SECONDS
 
 
 HOSTILE = [
@@ -108,6 +109,6 @@ HOSTILE = [
 def test_code(reads: Callable[[str], object]) -> None:
     for seed in HOSTILE:
         text = (seed * 100_000)[:100_000]
-        start = time.perf_counter()
+        start = time.process_time()
         reads(text)
-        assert time.perf_counter() - start < SECONDS, repr(seed)
+        assert time.process_time() - start < SECONDS, repr(seed)

@@ -22,6 +22,7 @@ from logparse.errors import InputError, LogparseError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from logparse.patterns import Field, Pattern
     from logparse.report import Report
     from logparse.settings import Setting
     from logparse.sources import Source
@@ -371,17 +372,28 @@ def patterns_list(engine: Engine = None, folder: Folder = None) -> None:
 def patterns_show(name: str, folder: Folder = None) -> None:
     """Show one pattern: its regex, its fields and its samples."""
     pattern = _pattern_set(folder).get(name)
-    lines = [f"{pattern.id}  ({pattern.topic}.toml)", f"releases  {pattern.releases}", f"phase     {pattern.phase}",
-             f"anchor    {pattern.anchor}", f"regex     {pattern.source}"]  # fmt: skip
-    for field in pattern.fields:
-        meaning = field.quantity or field.identity or field.setting or field.settings
-        step = (
-            "to its last digit" if field.step == "printed" else f"to {field.step}" if field.step != "0" else "exactly"
-        )
-        unit = f" in {field.unit}, {step}" if field.quantity else ""
-        lines.append(f"field     {field.group}: {meaning}{unit}")
+    lines = [f"{pattern.id}  ({pattern.topic}.toml)"]
+    keys = {"releases": "releases", "phase": "phase", "anchor": "anchor", "source": "regex", "marks": "marks", "role": "role",
+            "label": "label"}  # fmt: skip
+    said = ((title, getattr(pattern, key)) for key, title in keys.items())
+    lines += [f"{title:8}  {value}" for title, value in said if value is not None]
+    lines += [f"{key:8}  true" for key, set_ in _switches(pattern) if set_]
+    lines += [f"field     {field.group}: {_meaning(field)}" for field in pattern.fields]
+    lines += [f"reject    {line}" for line in pattern.rejects]
     lines += [f"sample    {sample.line}" for sample in pattern.samples]
     _write("\n".join(lines), None, False)
+
+
+def _switches(pattern: Pattern) -> list[tuple[str, bool]]:
+    return [("anywhere", pattern.anywhere), ("fallback", pattern.is_fallback)]
+
+
+def _meaning(field: Field) -> str:
+    meaning = field.quantity or field.identity or field.setting or field.settings
+    if not field.quantity:
+        return f"{meaning}"
+    steps = {"printed": "to its last digit", "0": "exactly"}
+    return f"{meaning} in {field.unit}, {steps.get(field.step, f'to {field.step}')}"
 
 
 @patterns_app.command("check")

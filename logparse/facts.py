@@ -55,6 +55,9 @@ class Figure:
     def __mul__(self, other: Figure) -> Figure:
         return _derived(self.interval * other.interval, self, other)
 
+    def __truediv__(self, other: Figure) -> Figure:
+        return _derived(self.interval / other.interval, self, other)
+
     def by(self, formula: str) -> Figure:
         """The same figure, with a word on how it was derived."""
         return replace(self, formula=formula)

@@ -342,14 +342,17 @@ class Phrases:
 
 
 def explain(name: str) -> str | None:
-    """One paragraph on a quantity, an account, an outcome or a check; None where nothing is called so."""
+    """One paragraph on a quantity, an account, an outcome or a check; None where nothing is called so.
+
+    `name` may also be the title under which a report prints it, such as "beside the pools".
+    """
     said = []
-    for group in ("account", "outcome"):
-        said += [f"{name} ({group}): {e['title']}. {e['gist']}" for e in [words()[group].get(name)] if e]
+    for group in ("account", "outcome", "check"):
+        for key, entry in words()[group].items():
+            if name.casefold().strip("─ ") in (key, entry["title"].casefold()):
+                said.append(f"{key} ({group}): {entry['title']}. {entry.get('gist', '')}".rstrip())
     if quantity := QUANTITIES.get(name):
         said.append(f"{name} (quantity; {quantity.kind}, of one {quantity.scope}): {quantity.gist}")
-    if entry := words()["check"].get(name):
-        said.append(f"{name} (check): {entry['title']}.")
     return "\n".join(said) or None
 
 

@@ -31,6 +31,7 @@ class VllmPlan:
     def __init__(self, facts: Facts, total: Figure | None) -> None:
         self.facts = facts
         self.total = facts.get("device_total") or total
+        self.is_total_known = self.total is not None
         self.fraction = facts.get("memory_fraction") or facts.setting("gpu_memory_utilization")
         self.reserved = facts.get("kv_cache_available", label=RESERVED)
         self.is_budgeted = self.reserved is None and facts.run.rules.get("budget") != "none"
@@ -41,6 +42,8 @@ class VllmPlan:
         self.activations = self._activations()
         self.non_torch = self._non_torch()
         self.budget = self._budget()
+        if self.total is None and self.budget is not None and self.fraction is not None:
+            self.total = (self.budget / self.fraction).by("budget ÷ gpu_memory_utilization")
 
     def _budget(self) -> Figure | None:
         if not self.is_budgeted:
@@ -177,7 +180,7 @@ def plan_checks(plan: VllmPlan) -> list[Check]:
         terms = " + ".join(account for account, figure in plan.parts() if figure is not ZERO)
         made.append(check("budget-identity", rank, "bytes", spent, plan.budget, f"{terms} = budget"))
     printed = facts.get("budget")
-    if printed is not None and plan.total is not None and plan.fraction is not None:
+    if printed is not None and plan.is_total_known and plan.total is not None and plan.fraction is not None:
         product = plan.total * plan.fraction
         made.append(check("budget", rank, "bytes", printed, product, "budget = total × gpu_memory_utilization"))
     non_kv = facts.get("non_kv_cache")

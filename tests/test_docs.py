@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import logparse
 from logparse import frames, patterns, report
 from logparse.cli import app
 from logparse.quantities import LOAD_COLUMNS
+from logparse.units import size_interval
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "patterns" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -169,3 +171,12 @@ def test_links_resolve(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
 def test_pages_name_no_machine(page: Path) -> None:
     assert not re.search(r"/(?:home|Users|work|root)/", page.read_text("utf-8"))
+
+
+def test_readme_shows_what_the_demo_prints() -> None:
+    path = Path(logparse.__file__).parent / "data" / "demo.log"
+    made = logparse.reconcile(logparse.parse(path), total_memory=size_interval("22.06GiB"))
+    shown = (ROOT / "README.md").read_text("utf-8").partition("## What a report says")[2].partition("`[9]`")[0]
+    printed = made.to_text().splitlines()
+    for line in shown.splitlines():
+        assert not line.strip() or line.removeprefix("    ") in printed

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Not lazy: the function shares its name with its module, and must be bound after the module is.
-from logparse.reconcile import reconcile
-
 if TYPE_CHECKING:
     from logparse.errors import LogparseError
     from logparse.log import Log, parse, parse_text
+    from logparse.reconciliation import reconcile
     from logparse.report import Report
 
 __all__ = ["Log", "LogparseError", "Report", "__version__", "parse", "parse_text", "reconcile"]
@@ -30,6 +28,7 @@ _HOMES = {
     "Report": "report",
     "parse": "log",
     "parse_text": "log",
+    "reconcile": "reconciliation",
 }
 
 

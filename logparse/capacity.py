@@ -34,18 +34,26 @@ def rows(run: Run, rank: str | None) -> tuple[Capacity, ...]:
     made = []
     for name in _COUNTS:
         for label in engine.labels(name):
-            figure = engine.least(name, label=label)
+            figure = engine.least(name, label=label, prefer=rank)
             if figure is not None and label not in ASIDE:
                 made.append(_row(f"{name}:{label}" if label else name, figure, _unit(name)))
     at = engine.at("max_concurrency")
-    concurrency = engine.least("max_concurrency", at=at)
+    concurrency = engine.least("max_concurrency", at=at, prefer=rank)
     if concurrency is not None and at is not None:
         made.append(_row("max_concurrency", concurrency, "x", int(Fraction(at))))
         pool = _pool(engine)
         if pool is not None and concurrency.interval.low > 0:
             each = Figure(pool.interval / concurrency.interval, "derived", pool.evidence + concurrency.evidence)
             made.append(_row("bytes_per_request", each.by("KV cache ÷ concurrency"), "bytes", int(Fraction(at))))
-    return (*made, *_bytes_per_token(engine))
+    return (*made, *_tokens_of_blocks(engine), *_bytes_per_token(engine, rank))
+
+
+def _tokens_of_blocks(engine: Facts) -> list[Capacity]:
+    """Tokens of a release that prints blocks only, where the block size is in the log."""
+    blocks, size = engine.least("gpu_blocks"), engine.setting("block_size")
+    if blocks is None or size is None or engine.least("kv_cache_tokens") is not None:
+        return []
+    return [_row("kv_cache_tokens", (blocks * size).by("blocks × block size"), "tokens")]
 
 
 def replica_of(rank: str | None) -> str | None:
@@ -80,13 +88,13 @@ def _unit(name: str) -> str:
     return {"max_running_requests": "requests", "state_slots": "slots"}.get(name, "tokens")
 
 
-def _bytes_per_token(facts: Facts) -> list[Capacity]:
+def _bytes_per_token(facts: Facts, rank: str | None) -> list[Capacity]:
     """Pool ÷ tokens, where the release counts tokens as blocks × block size (not for hybrid models)."""
-    tokens = facts.least("kv_cache_tokens")
+    tokens = facts.least("kv_cache_tokens", prefer=rank)
     if tokens is None or tokens.interval.low <= 0 or len(facts.labels("kv_cache_tokens")) > 1:
         return []
     if facts.run.engine == "sglang":
-        pools = [facts.least(q) for q in ("kv_cache_k", "kv_cache_v", "kv_cache")]
+        pools = [facts.least(q, prefer=rank) for q in ("kv_cache_k", "kv_cache_v", "kv_cache")]
         pool = sum_of([p for p in pools if p is not None])
     else:
         pool = _pool(facts) if _counts_blocks(facts, tokens) else None

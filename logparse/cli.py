@@ -11,16 +11,17 @@ import shutil
 import sys
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from logparse import __version__
+from logparse import __version__, outputs
 from logparse.errors import InputError, LogparseError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from logparse.patterns import Field, Pattern
     from logparse.report import Report
@@ -60,22 +61,44 @@ NoRedact = Annotated[bool, typer.Option("--no-redact", help="Keep keys, paths, u
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No hints on standard error.")]
 
 
+LONGEST_MESSAGE = 500
+
+
 def main() -> None:
     """Run the command line and end the process with the right exit code."""
+    outputs.survive_any_encoding()
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except LogparseError as error:
         _say(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        outputs.discard()
         sys.exit(0)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
+    except Exception as error:
+        _usage(error)
+
+
+def _usage(error: Exception) -> None:
+    """Say in one line what typer found wrong with the command; anything else is a fault of ours and goes on."""
+    message = getattr(error, "format_message", None)
+    if message is None:
+        raise error
+    context = getattr(error, "ctx", None)
+    if not str(message()).strip() or type(error).__name__ == "NoArgsIsHelpError":
+        outputs.write(context.get_help() if context else "", None)
+        sys.exit(0)
+    command = context.command_path if context else "logparse"
+    _say(f"{message()} See `{command} --help`.")
+    sys.exit(2)
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"logparse: {' '.join(text.split())}\n")
+    if sys.stderr is not None:
+        words = "".join(char if char.isprintable() else " " for char in text[:LONGEST_MESSAGE]).split()
+        sys.stderr.write(f"logparse: {' '.join(words)}\n")
 
 
 def _version(wanted: bool) -> None:
@@ -105,9 +128,26 @@ def _open(names: Sequence[str] | None, clipboard: bool, quiet: bool) -> list[Sou
                 _say("reading from the terminal; paste a log and end with Ctrl-D (or give a file)")
             opened.append(sources.from_stdin())
         elif Path(name).is_dir():
-            opened += [sources.from_path(path) for path in sources.logs_in(name)]
+            opened += _readable(sources.logs_in(name))
         else:
             opened.append(sources.from_path(name))
+    return opened
+
+
+def _readable(paths: list[Path]) -> list[Source]:
+    """The logs of a folder that can be read; the others are named, and are no reason to stop."""
+    from logparse import sources
+
+    opened, refused = [], InputError("")
+    for path in paths:
+        try:
+            next(sources.from_path(path).blocks(), None)
+            opened.append(sources.from_path(path))
+        except InputError as error:
+            refused = error
+            _say(f"left out: {error}")
+    if not opened:
+        raise refused
     return opened
 
 
@@ -121,21 +161,6 @@ def _told(engine_version: str | None, **settings: float | None) -> list[Setting]
             raise UsageError(f"--engine-version {engine_version!r} is not a release; write it as 0.27.0")
         told.append(Setting("version", engine_version, "told"))
     return told
-
-
-def _write(text: str, output: Path | None, force: bool) -> None:
-    if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        sys.stdout.flush()
-        return
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists; give --force to overwrite it")
-    try:
-        temporary = output.with_name(f".{output.name}.{os.getpid()}.part")
-        temporary.write_text(text, "utf-8")
-        temporary.replace(output)
-    except OSError as error:
-        raise InputError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
 # -- report -------------------------------------------------------------------------------------------------
@@ -153,6 +178,7 @@ Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Also list every number with its line.")]
 Format = Annotated[str | None, typer.Option("-f", "--format", help="text, md or json.")]
 Json = Annotated[bool, typer.Option("--json", help="The same as -f json.")]
+ENGINES = ("vllm", "sglang")
 SMALLEST_CARD = 1 << 30
 """Bytes; no card that serves a model has less."""
 _FORMATS = {"text": "text", "txt": "text", "md": "md", "markdown": "md", "json": "json"}
@@ -181,19 +207,22 @@ def report(
 ) -> None:
     """Report where the GPU memory went, whether it adds up, and what the log does not say."""
     from logparse import log
-    from logparse.reconcile import reconcile
+    from logparse.reconciliation import reconcile
 
-    outputs = _targets(output, "json" if as_json else format_)
+    targets = _targets(output, _format(format_, as_json))
+    outputs.check([path for path, _ in targets], force=force, sources=source or [])
     total = _total(total_memory, device)
     told = _told(engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static)
     parsed = log.read(_open(source, clipboard, quiet), told=told, redact=not no_redact)
     made = _narrowed(reconcile(parsed, total_memory=total), engine, run, rank)
-    _write_report(made, outputs, force, color, verbose)
+    _write_report(made, targets, color, verbose)
 
 
 def _total(total_memory: str | None, device: str | None) -> Interval | None:
     from logparse.units import size_interval
 
+    if total_memory is not None and device is not None:
+        raise UsageError("--total-memory and --device contradict each other; give one")
     if total_memory is not None:
         try:
             size = size_interval(total_memory)
@@ -209,12 +238,18 @@ def _total(total_memory: str | None, device: str | None) -> Interval | None:
     return None
 
 
+def _known_engine(engine: str | None) -> None:
+    if engine not in (None, *ENGINES):
+        raise UsageError(f"--engine {engine!r} is not known; choose {' or '.join(ENGINES)}")
+
+
 def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | None) -> Report:
     """The report on the runs and the rank that were asked for."""
+    _known_engine(engine)
     runs = [r for r in made.runs if engine in (None, r.engine) and run in (None, r.index)]
     if not runs:
         had = ", ".join(f"{r.index} ({r.engine})" for r in made.runs)
-        raise UsageError(f"no run fits --engine and --run; this log has {had}")
+        raise UsageError(f"no run fits --engine and --run; the runs of this log are {had}")
     if rank is not None:
         known = sorted({row.rank for r in runs for row in r.ledger if row.rank})
         if rank not in known:
@@ -223,23 +258,30 @@ def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | Non
     return replace(made, runs=tuple(runs))
 
 
-def _targets(outputs: list[Path] | None, format_: str | None) -> list[tuple[Path | None, str]]:
+def _format(format_: str | None, as_json: bool) -> str | None:
+    if as_json and format_ not in (None, "json"):
+        raise UsageError(f"--json and --format {format_} contradict each other; give one")
+    return "json" if as_json else format_
+
+
+def _targets(paths: list[Path] | None, format_: str | None) -> list[tuple[Path | None, str]]:
     """Where to write, and what: the format asked for, else the one that the suffix names, else text."""
-    targets: list[Path | None] = [*outputs] if outputs else [None]
     found = []
-    for target in targets:
-        kind = (format_ or (target.suffix.lstrip(".") if target else "") or "text").lower()
+    for path in paths or [Path("-")]:
+        target = outputs.target(path)
+        kind = (target.suffix.lstrip(".") if target else "") or "text"
+        kind = (kind if format_ is None else format_).lower()
         if kind not in _FORMATS:
             raise UsageError(f"format {kind!r} is not known; choose {', '.join(sorted(set(_FORMATS.values())))}")
         found.append((target, _FORMATS[kind]))
     return found
 
 
-def _write_report(made: Report, outputs: list[tuple[Path | None, str]], force: bool, color: str, verbose: bool) -> None:
+def _write_report(made: Report, targets: list[tuple[Path | None, str]], color: str, verbose: bool) -> None:
     if color not in ("auto", "always", "never"):
         raise UsageError(f"--color {color!r} is not known; choose auto, always or never")
-    for target, kind in outputs:
-        _write(_rendered(made, kind, target is None, color, verbose), target, force)
+    for target, kind in targets:
+        outputs.write(_rendered(made, kind, target is None, color, verbose), target)
 
 
 def _rendered(made: Report, kind: str, to_terminal: bool, color: str, verbose: bool) -> str:
@@ -249,7 +291,7 @@ def _rendered(made: Report, kind: str, to_terminal: bool, color: str, verbose: b
 
     if kind == "md":
         return render.to_markdown(made)
-    automatic = to_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    automatic = to_terminal and sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns
     colored = color == "always" or (color == "auto" and automatic)
     return render.to_text(made, color=colored, width=width, verbose=verbose)
@@ -261,7 +303,7 @@ def demo(format_: Format = None, as_json: Json = False, color: Color = "auto", v
     from importlib.resources import as_file, files
 
     from logparse import log, sources
-    from logparse.reconcile import reconcile
+    from logparse.reconciliation import reconcile
     from logparse.units import size_interval
 
     card = "22.06GiB"
@@ -269,7 +311,7 @@ def demo(format_: Format = None, as_json: Json = False, color: Color = "auto", v
         parsed = log.read([replace(sources.from_path(path), name="demo.log")])
         command = f"logparse report --total-memory {card} {path}"
     made = reconcile(parsed, total_memory=size_interval(card), command=command)
-    _write_report(made, _targets(None, "json" if as_json else format_), False, color, verbose)
+    _write_report(made, _targets(None, _format(format_, as_json)), color, verbose)
 
 
 @app.command()
@@ -287,7 +329,7 @@ def explain(name: Annotated[str, typer.Argument(help="A quantity, an account, a 
         raise UsageError(
             f"nothing is called {name!r}; did you mean {', '.join(close) or 'one of: logparse explain weights'}"
         )
-    _write(text, None, False)
+    outputs.write(text, None)
 
 
 # -- observe ------------------------------------------------------------------------------------------------
@@ -310,39 +352,46 @@ def observe(
     """Print every number that the log tells, one row each."""
     from logparse import frames, log
 
+    _known_engine(engine)
+    targets = _table_targets(output, format_)
+    outputs.check([path for path, _ in targets], force=force, sources=source or [])
     parsed = log.read(_open(source, clipboard, quiet), told=_told(engine_version), redact=not no_redact)
-    rows = (
+    runs = [r for r in parsed.parsed if engine in (None, r.engine)]
+    rows = [
         row
-        for row in frames.observation_rows(
-            [r for r in parsed.parsed if engine in (None, r.engine)], redact=not no_redact
-        )
+        for row in frames.observation_rows(runs, redact=not no_redact)
         if run in (None, row["run"]) and rank in (None, row["rank"])
-    )
-    targets: list[Path | None] = [*output] if output else [None]
-    kept = list(rows)
-    for target in targets:
+    ]
+    for path, kind in targets:
+        _write_table(rows, kind, path)
+
+
+def _table_targets(paths: list[Path] | None, format_: str) -> list[tuple[Path | None, str]]:
+    found = []
+    for path in paths or [Path("-")]:
+        target = outputs.target(path)
         kind = (target.suffix.lstrip(".") if target and target.suffix else format_).lower()
-        _write_table(kept, kind, target, force)
+        if kind not in ("jsonl", "json", "csv", "parquet"):
+            raise UsageError(f"format {kind!r} is not known; choose jsonl, csv or parquet")
+        if kind == "parquet" and target is None:
+            raise UsageError("parquet is a binary format; give a file with -o")
+        if kind == "parquet" and find_spec("pyarrow") is None:
+            raise UsageError('writing parquet needs pyarrow: pip install "logparse[parquet]"')
+        found.append((target, kind))
+    return found
 
 
-def _write_table(rows: Iterable[dict[str, Any]], kind: str, output: Path | None, force: bool) -> None:
+def _write_table(rows: list[dict[str, Any]], kind: str, path: Path | None) -> None:
     from logparse import frames
 
-    if kind in ("jsonl", "json"):
+    if kind == "csv":
+        outputs.write(frames.csv_text(rows), path)
+    elif kind == "parquet" and path is not None:
+        outputs.save(path, lambda part: frames.write_parquet(rows, part))
+    else:
         import json
 
-        _write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows) or "\n", output, force)
-        return
-    if kind == "csv":
-        _write(frames.csv_text(rows), output, force)
-    elif kind == "parquet":
-        if output is None:
-            raise UsageError("parquet is a binary format; give a file with -o")
-        if output.exists() and not force:
-            raise UsageError(f"{output} exists; give --force to overwrite it")
-        frames.write_parquet(rows, output)
-    else:
-        raise UsageError(f"format {kind!r} is not known; choose jsonl, csv or parquet")
+        outputs.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows) or "\n", path)
 
 
 # -- patterns -----------------------------------------------------------------------------------------------
@@ -363,9 +412,11 @@ def _pattern_set(folder: Path | None) -> Any:
 @patterns_app.command("list")
 def patterns_list(engine: Engine = None, folder: Folder = None) -> None:
     """List all patterns: name, phase, releases."""
+    if engine != "common":
+        _known_engine(engine)
     chosen = [p for p in _pattern_set(folder).patterns if engine in (None, p.engine)]
     width = max((len(p.id) for p in chosen), default=0)
-    _write("\n".join(f"{p.id:{width}}  {p.phase:8}  {p.releases}" for p in chosen), None, False)
+    outputs.write("\n".join(f"{p.id:{width}}  {p.phase:8}  {p.releases}" for p in chosen), None)
 
 
 @patterns_app.command("show")
@@ -373,15 +424,14 @@ def patterns_show(name: str, folder: Folder = None) -> None:
     """Show one pattern: its regex, its fields and its samples."""
     pattern = _pattern_set(folder).get(name)
     lines = [f"{pattern.id}  ({pattern.topic}.toml)"]
-    keys = {"releases": "releases", "phase": "phase", "anchor": "anchor", "source": "regex", "marks": "marks", "role": "role",
-            "label": "label"}  # fmt: skip
-    said = ((title, getattr(pattern, key)) for key, title in keys.items())
-    lines += [f"{title:8}  {value}" for title, value in said if value is not None]
+    said = {"releases": pattern.releases, "phase": pattern.phase, "anchor": pattern.anchor, "regex": pattern.source}
+    said |= {"marks": pattern.marks, "role": pattern.role, "label": pattern.label}
+    lines += [f"{key:8}  {value}" for key, value in said.items() if value is not None]
     lines += [f"{key:8}  true" for key, set_ in _switches(pattern) if set_]
     lines += [f"field     {field.group}: {_meaning(field)}" for field in pattern.fields]
     lines += [f"reject    {line}" for line in pattern.rejects]
     lines += [f"sample    {sample.line}" for sample in pattern.samples]
-    _write("\n".join(lines), None, False)
+    outputs.write("\n".join(lines), None)
 
 
 def _switches(pattern: Pattern) -> list[tuple[str, bool]]:
@@ -408,8 +458,8 @@ def patterns_check(folder: Folder = None) -> None:
         for fault in faults:
             _say(fault)
         raise PatternError(f"{len(faults)} faults in {len(known.patterns)} patterns; see above")
-    _write(
-        f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None, False
+    outputs.write(
+        f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None
     )
 
 
@@ -427,4 +477,4 @@ def patterns_try(
             facts = [f"{r.quantity}={r.value} {r.unit}" + (f" @{r.at}" if r.at else "") for r in event.readings]
             facts += [f"{key}={text[:60]!r}" for key, text, _ in event.texts]
             lines.append(f"{log.name}:{event.line.number}  {event.pattern.id}  {', '.join(facts)}")
-    _write("\n".join(lines) or "no pattern matched", None, False)
+    outputs.write("\n".join(lines) or "no pattern matched", None)

@@ -104,10 +104,13 @@ class Facts:
             found = [(r, e) for r, e in readings if r.label not in ASIDE]
         return _figure(quantity, found)
 
-    def least(self, quantity: str, *, label: str | None = None, at: str | None = None) -> Figure | None:
+    def least(
+        self, quantity: str, *, label: str | None = None, at: str | None = None, prefer: str | None = None
+    ) -> Figure | None:
         """The smallest reading: what counts for a figure of the whole engine that every worker prints.
 
-        vLLM 0.8.2 to 0.11.0 prints capacity per worker, before the engine settles for the smallest.
+        vLLM 0.8.2 to 0.11.0 prints capacity per worker, before the engine settles for the smallest. Of equal ones the
+        line of the rank `prefer` is named.
         """
         readings = self._readings(quantity, None)
         found = [(r, e) for r, e in readings if r.label == label and at in (None, r.at)]
@@ -116,7 +119,7 @@ class Facts:
         found = [(r, e) for r, e in found if not is_impossible(quantity, r)]
         if not found:
             return None
-        reading, event = min(found, key=lambda pair: interval_of(pair[0]).middle)
+        reading, event = min(found, key=lambda pair: (interval_of(pair[0]).middle, pair[1].line.rank != prefer))
         different = len({r.value for r, _ in found})
         formula = f"smallest of {different}" if different > 1 else None
         return Figure(interval_of(reading), "read", (evidence_of(event, reading.line),), formula)

@@ -9,6 +9,7 @@ from logparse.frames import LONGEST_TEXT, model_name, number
 from logparse.ledger import refs
 from logparse.redact import redact as redacted
 from logparse.report import Fact, Failure, Missing, Number, Ref
+from logparse.settings import is_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ _SETTINGS = {
         "disable_radix_cache", "disable_cuda_graph",
     ),
 }  # fmt: skip
+_LENGTHS = ("max_model_len", "context_length")
 _IDENTITIES = ("device", "architecture", "runner", "backend")
 _LONGEST_VALUE = 120
 
@@ -60,6 +62,8 @@ def _setting(run: Run, name: str) -> Fact | None:
     setting = run.settings.get(name)
     if setting is None and name == "gpu_memory_utilization" and (read := Facts(run).least("memory_fraction")):
         return Fact(name, format(float(read.interval.middle), "g"), "log", refs(read))
+    if (setting is None or is_none(setting.value)) and name in _LENGTHS and (read := Facts(run).least(name)):
+        return Fact(name, str(int(read.interval.middle)), "log", refs(read))
     if setting is None:
         default = run.rules.default(name)
         return Fact(name, default, "default") if default is not None and run.has_arguments else None
@@ -107,7 +111,7 @@ def _is_memory(event: Event) -> bool | None:
     return None
 
 
-_REACHED = {"terms": "profile", "weights": "load", "pool": "profile", "chain": "load", "total": "profile"}
+_REACHED = {"terms": "profile", "weights": "profile", "pool": "profile", "chain": "load", "total": "profile"}
 
 
 def missing(run: Run, rows: Sequence[Row]) -> tuple[Missing, ...]:

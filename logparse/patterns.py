@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import regex as rx
 
 from logparse import resources
-from logparse.errors import PatternError
+from logparse.errors import PatternError, UsageError
 from logparse.prefilter import Prefilter
 from logparse.quantities import QUANTITIES
 from logparse.units import unit_bytes
@@ -198,12 +198,12 @@ class PatternSet:
         """Return the pattern called `engine/name`, or `name` where only one engine has it.
 
         Raises:
-            PatternError: no such pattern, or several.
+            UsageError: no such pattern, or several.
         """
         found = [p for p in self.patterns if name in (p.id, p.name)]
         if len(found) != 1:
             known = ", ".join(p.id for p in found) or "none; see `logparse patterns list`"
-            raise PatternError(f"no single pattern is called {name!r}: {known}")
+            raise UsageError(f"no single pattern is called {name!r}: {known}")
         return found[0]
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logparse import resources
+from logparse.facts import IMPOSSIBLE_BYTES
 from logparse.quantities import QUANTITIES
-from logparse.units import GIB, KIB, MIB, gib
+from logparse.units import BYTES, GIB, KIB, MIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,10 +156,17 @@ class Phrases:
         if checks:
             agree = sum(check.verdict == "agrees" for check in checks)
             said.append(f"{agree} of {len(checks)} checks agree{self._differing(checks)}")
+        said += [self._estimate(c) for c in run.checks if c.name in ESTIMATES and c.rank == run.main_rank]
         said += self._open_ends(run)
         if not said and not run.ledger and not run.chain:
             said.append("No memory was planned yet" if run.failure else "Nothing here can be checked")
         return " ".join(f"{text}." for text in said) or "Nothing here can be checked."
+
+    def _estimate(self, check: Check) -> str:
+        if check.verdict == "agrees":
+            return "CUDA graphs took what was estimated"
+        off = (check.observed_low + check.observed_high - check.expected_low - check.expected_high) / 2
+        return f"CUDA graphs took {size(abs(off))} GiB {'more' if off > 0 else 'less'} than estimated"
 
     def _differing(self, checks: list[Check]) -> str:
         names = dict.fromkeys(words()["check"][c.name]["title"] for c in checks if c.verdict in ("higher", "lower"))
@@ -194,13 +202,13 @@ class Phrases:
     def spread_line(self, spread: Spread) -> str:
         """Least and most of an account over the ranks, with the ranks that have them."""
         if size(spread.low) == size(spread.high):
-            return f"{size(spread.low)} on each"
+            return f"{size(spread.low)} on each of {spread.ranks}"
         return f"{size(spread.low)} ({spread.low_rank}) … {size(spread.high)} ({spread.high_rank})"
 
     def also(self, run: RunReport) -> list[Number]:
         """Sizes that stand in no ledger, without repeats."""
         titles = words()["also"]
-        found = {(n.quantity, n.value, n.label): n for n in run.numbers if n.quantity in titles}
+        found = {(n.quantity, n.value, n.label): n for n in run.numbers if n.quantity in titles and _is_possible(n)}
         return list(found.values())[:12]
 
     def also_title(self, number: Number) -> str:
@@ -347,7 +355,7 @@ def explain(name: str) -> str | None:
     `name` may also be the title under which a report prints it, such as "beside the pools".
     """
     said = []
-    for group in ("account", "outcome", "check"):
+    for group in ("account", "outcome", "check", "word"):
         for key, entry in words()[group].items():
             if name.casefold().strip("─ ") in (key, entry["title"].casefold()):
                 said.append(f"{key} ({group}): {entry['title']}. {entry.get('gist', '')}".rstrip())
@@ -356,8 +364,12 @@ def explain(name: str) -> str | None:
     return "\n".join(said) or None
 
 
+def _is_possible(number: Number) -> bool:
+    return abs(number.value) * BYTES.get(number.unit, 1) <= IMPOSSIBLE_BYTES
+
+
 def _short(source: str) -> str:
-    return Path(source).name
+    return " ".join(Path(source).name.split())
 
 
 def _ranks(run: RunReport) -> str:

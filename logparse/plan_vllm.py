@@ -96,10 +96,12 @@ class VllmPlan:
 
     def parts(self) -> list[tuple[str, Figure | None]]:
         """Accounts inside the budget, in the order in which a report lists them."""
+        loaded = [("weights", self.weights), ("non_torch", self.non_torch)]
+        if self.weights is None and self.consumed is not None:
+            loaded = [("consumed", self.consumed)]
         return [
-            ("weights", self.weights),
+            *loaded,
             ("activations", self.activations),
-            ("non_torch", self.non_torch),
             ("graph_estimate", self.graph_estimate),
             ("kv_cache", self.kv_cache),
         ]
@@ -137,7 +139,7 @@ def plan_rows(plan: VllmPlan) -> list[Row]:
 def _remainder(plan: VllmPlan, rest: Figure, complete: bool) -> Row:
     rank = plan.facts.rank
     if not plan.is_budgeted:
-        return row("plan", rank, "unplanned", "remainder", rest, reason="unplanned")
+        return row("plan", rank, "unplanned", "remainder", rest, reason=None if plan.weights else "unplanned-weights")
     if complete:
         return row("plan", rank, "remainder", "remainder", rest, expected=ZERO)
     return row("plan", rank, "remainder", "remainder", rest, reason=_holds(plan))

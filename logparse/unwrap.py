@@ -38,7 +38,7 @@ _CONTINUATION = re.compile(r"(?:[ \t]*+(?:>|\||│|\*(?= ))[ \t]?)*+")
 _BAR = re.compile(r"\d{1,3}%[^|\d]{0,20}\|")
 _EXCEPTION = re.compile(
     r"(?:^|[\s|>\"'`(\]])"
-    r"(?:Value error, |(?P<name>(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning)): )$"
+    r"(?P<name>(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning)): $"
 )
 MAX_PREFIX = 400
 MAX_DECODES = 3

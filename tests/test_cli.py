@@ -115,7 +115,7 @@ def test_bad_input(tmp_path: Path, name: str, command: str) -> None:
         (["report", str(LOG), "--engine-version", "new"], 2),
         (["report", str(LOG), "--run", "7"], 2),
         (["report", str(LOG), "--total-memory", "much"], 2),
-        (["patterns", "show", "no/such"], 5),
+        (["patterns", "show", "no/such"], 2),
     ],
 )
 def test_bad_use(tmp_path: Path, arguments: list[str], code: int) -> None:

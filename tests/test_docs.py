@@ -178,5 +178,6 @@ def test_readme_shows_what_the_demo_prints() -> None:
     made = logparse.reconcile(logparse.parse(path), total_memory=size_interval("22.06GiB"))
     shown = (ROOT / "README.md").read_text("utf-8").partition("## What a report says")[2].partition("`[9]`")[0]
     printed = made.to_text().splitlines()
+    assert "weights" in shown
     for line in shown.splitlines():
         assert not line.strip() or line.removeprefix("    ") in printed

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from logparse import patterns, selfcheck
-from logparse.errors import PatternError
+from logparse.errors import PatternError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_good_set(tmp_path: Path) -> None:
     known = _load(tmp_path, GOOD)
     assert selfcheck.check(known) == []
     assert known.get("toy/loaded") is known.get("loaded")
-    with pytest.raises(PatternError, match="no single pattern is called 'x'"):
+    with pytest.raises(UsageError, match="no single pattern is called 'x'"):
         known.get("x")
 
 

@@ -14,7 +14,7 @@ def test_dash_is_standard_output() -> None:
     assert outputs.target(Path("-")) is None
     assert outputs.target(None) is None
     with pytest.raises(UsageError, match="name of a file"):
-        outputs.target(Path(""))
+        outputs.target(Path())
 
 
 def test_an_existing_file_needs_force(tmp_path: Path) -> None:

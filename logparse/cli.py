@@ -18,15 +18,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logparse import __version__, outputs
-from logparse.errors import InputError, LogparseError, UsageError
+from logparse.cli_options import (
+    Clipboard,
+    Color,
+    Device,
+    Engine,
+    EngineVersion,
+    Force,
+    Format,
+    Fraction,
+    Json,
+    NoRedact,
+    Output,
+    Quiet,
+    RankOption,
+    RunOption,
+    Sources,
+    TotalMemory,
+    Utilization,
+    Verbose,
+    known_engine,
+    open_sources,
+    say,
+    told_settings,
+)
+from logparse.cli_patterns import patterns_app
+from logparse.errors import LogparseError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from logparse.patterns import Field, Pattern
     from logparse.report import Report
-    from logparse.settings import Setting
-    from logparse.sources import Source
     from logparse.units import Interval
 
 app = typer.Typer(
@@ -38,30 +58,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Sources = Annotated[
-    list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Logs or folders; - or nothing is standard input.")
-]
-Clipboard = Annotated[bool, typer.Option("--clipboard", help="Read the clipboard.")]
-Output = Annotated[
-    list[Path] | None,
-    typer.Option("-o", "--output", help="Write here instead; the suffix chooses the format. Repeatable."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-Engine = Annotated[str | None, typer.Option("--engine", help="Only runs of this engine: vllm or sglang.")]
-EngineVersion = Annotated[
-    str | None, typer.Option("--engine-version", help="The release, where the log has no banner.")
-]
-RunOption = Annotated[int | None, typer.Option("--run", help="Only this run (engine start), counted from 0.")]
-RankOption = Annotated[str | None, typer.Option("--rank", help="Only this rank, such as TP0.")]
-Device = Annotated[
-    str | None, typer.Option("--device", help="The card, such as A10 or H100, where the log has no total.")
-]
-NoRedact = Annotated[bool, typer.Option("--no-redact", help="Keep keys, paths, users and addresses in quoted lines.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No hints on standard error.")]
-
-
-LONGEST_MESSAGE = 500
+app.add_typer(patterns_app, name="patterns")
 
 
 def main() -> None:
@@ -70,7 +67,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except LogparseError as error:
-        _say(str(error))
+        say(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         outputs.discard()
@@ -91,14 +88,8 @@ def _usage(error: Exception) -> None:
         outputs.write(context.get_help() if context else "", None)
         sys.exit(0)
     command = context.command_path if context else "logparse"
-    _say(f"{message()} See `{command} --help`.")
+    say(f"{message()} See `{command} --help`.")
     sys.exit(2)
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        words = "".join(char if char.isprintable() else " " for char in text[:LONGEST_MESSAGE]).split()
-        sys.stderr.write(f"logparse: {' '.join(words)}\n")
 
 
 def _version(wanted: bool) -> None:
@@ -116,69 +107,8 @@ def _options(
     """Read a vLLM or SGLang start-up log and say where the GPU memory went."""
 
 
-def _open(names: Sequence[str] | None, clipboard: bool, quiet: bool) -> list[Source]:
-    from logparse import sources
-
-    if clipboard:
-        return [sources.from_clipboard()]
-    opened: list[Source] = []
-    for name in names or ["-"]:
-        if name == "-":
-            if not quiet and sys.stdin is not None and sys.stdin.isatty():
-                _say("reading from the terminal; paste a log and end with Ctrl-D (or give a file)")
-            opened.append(sources.from_stdin())
-        elif Path(name).is_dir():
-            opened += _readable(sources.logs_in(name))
-        else:
-            opened.append(sources.from_path(name))
-    return opened
-
-
-def _readable(paths: list[Path]) -> list[Source]:
-    """The logs of a folder that can be read; the others are named, and are no reason to stop."""
-    from logparse import sources
-
-    opened, refused = [], InputError("")
-    for path in paths:
-        try:
-            next(sources.from_path(path).blocks(), None)
-            opened.append(sources.from_path(path))
-        except InputError as error:
-            refused = error
-            _say(f"left out: {error}")
-    if not opened:
-        raise refused
-    return opened
-
-
-def _told(engine_version: str | None, **settings: float | None) -> list[Setting]:
-    from logparse.settings import Setting
-    from logparse.versions import Version
-
-    told = [Setting(name, str(value), "told") for name, value in settings.items() if value is not None]
-    if engine_version is not None:
-        if Version.parse(engine_version) is None:
-            raise UsageError(f"--engine-version {engine_version!r} is not a release; write it as 0.27.0")
-        told.append(Setting("version", engine_version, "told"))
-    return told
-
-
 # -- report -------------------------------------------------------------------------------------------------
 
-TotalMemory = Annotated[
-    str | None, typer.Option("--total-memory", help="Memory of one card as CUDA reports it, such as 22.06GiB.")
-]
-Utilization = Annotated[
-    float | None, typer.Option("--gpu-memory-utilization", min=0, max=1, help="vLLM's flag, where the log lacks it.")
-]
-Fraction = Annotated[
-    float | None, typer.Option("--mem-fraction-static", min=0, max=1, help="SGLang's flag, where the log lacks it.")
-]
-Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Also list every number with its line.")]
-Format = Annotated[str | None, typer.Option("-f", "--format", help="text, md or json.")]
-Json = Annotated[bool, typer.Option("--json", help="The same as -f json.")]
-ENGINES = ("vllm", "sglang")
 SMALLEST_CARD = 1 << 30
 """Bytes; no card that serves a model has less."""
 _FORMATS = {"text": "text", "txt": "text", "md": "md", "markdown": "md", "json": "json"}
@@ -212,8 +142,9 @@ def report(
     targets = _targets(output, _format(format_, as_json))
     outputs.check([path for path, _ in targets], force=force, sources=source or [])
     total = _total(total_memory, device)
-    told = _told(engine_version, gpu_memory_utilization=gpu_memory_utilization, mem_fraction_static=mem_fraction_static)
-    parsed = log.read(_open(source, clipboard, quiet), told=told, redact=not no_redact)
+    fractions = {"gpu_memory_utilization": gpu_memory_utilization, "mem_fraction_static": mem_fraction_static}
+    told = told_settings(engine_version, **fractions)
+    parsed = log.read(open_sources(source, clipboard, quiet), told=told, redact=not no_redact)
     made = _narrowed(reconcile(parsed, total_memory=total), engine, run, rank)
     _write_report(made, targets, color, verbose)
 
@@ -238,14 +169,9 @@ def _total(total_memory: str | None, device: str | None) -> Interval | None:
     return None
 
 
-def _known_engine(engine: str | None) -> None:
-    if engine not in (None, *ENGINES):
-        raise UsageError(f"--engine {engine!r} is not known; choose {' or '.join(ENGINES)}")
-
-
 def _narrowed(made: Report, engine: str | None, run: int | None, rank: str | None) -> Report:
     """The report on the runs and the rank that were asked for."""
-    _known_engine(engine)
+    known_engine(engine)
     runs = [r for r in made.runs if engine in (None, r.engine) and run in (None, r.index)]
     if not runs:
         had = ", ".join(f"{r.index} ({r.engine})" for r in made.runs)
@@ -352,10 +278,10 @@ def observe(
     """Print every number that the log tells, one row each."""
     from logparse import frames, log
 
-    _known_engine(engine)
+    known_engine(engine)
     targets = _table_targets(output, format_)
     outputs.check([path for path, _ in targets], force=force, sources=source or [])
-    parsed = log.read(_open(source, clipboard, quiet), told=_told(engine_version), redact=not no_redact)
+    parsed = log.read(open_sources(source, clipboard, quiet), told=told_settings(engine_version), redact=not no_redact)
     runs = [r for r in parsed.parsed if engine in (None, r.engine)]
     rows = [
         row
@@ -392,89 +318,3 @@ def _write_table(rows: list[dict[str, Any]], kind: str, path: Path | None) -> No
         import json
 
         outputs.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows) or "\n", path)
-
-
-# -- patterns -----------------------------------------------------------------------------------------------
-
-patterns_app = typer.Typer(help="Look at, try and check the pattern sets.", no_args_is_help=True)
-app.add_typer(patterns_app, name="patterns")
-Folder = Annotated[Path | None, typer.Option("--patterns", help="A folder of pattern sets, instead of those shipped.")]
-
-
-def _pattern_set(folder: Path | None) -> Any:
-    from logparse import patterns
-
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder of pattern sets")
-    return patterns.load(folder) if folder else patterns.default()
-
-
-@patterns_app.command("list")
-def patterns_list(engine: Engine = None, folder: Folder = None) -> None:
-    """List all patterns: name, phase, releases."""
-    if engine != "common":
-        _known_engine(engine)
-    chosen = [p for p in _pattern_set(folder).patterns if engine in (None, p.engine)]
-    width = max((len(p.id) for p in chosen), default=0)
-    outputs.write("\n".join(f"{p.id:{width}}  {p.phase:8}  {p.releases}" for p in chosen), None)
-
-
-@patterns_app.command("show")
-def patterns_show(name: str, folder: Folder = None) -> None:
-    """Show one pattern: its regex, its fields and its samples."""
-    pattern = _pattern_set(folder).get(name)
-    lines = [f"{pattern.id}  ({pattern.topic}.toml)"]
-    said = {"releases": pattern.releases, "phase": pattern.phase, "anchor": pattern.anchor, "regex": pattern.source}
-    said |= {"marks": pattern.marks, "role": pattern.role, "label": pattern.label}
-    lines += [f"{key:8}  {value}" for key, value in said.items() if value is not None]
-    lines += [f"{key:8}  true" for key, set_ in _switches(pattern) if set_]
-    lines += [f"field     {field.group}: {_meaning(field)}" for field in pattern.fields]
-    lines += [f"reject    {line}" for line in pattern.rejects]
-    lines += [f"sample    {sample.line}" for sample in pattern.samples]
-    outputs.write("\n".join(lines), None)
-
-
-def _switches(pattern: Pattern) -> list[tuple[str, bool]]:
-    return [("anywhere", pattern.anywhere), ("fallback", pattern.is_fallback)]
-
-
-def _meaning(field: Field) -> str:
-    meaning = field.quantity or field.identity or field.setting or field.settings
-    if not field.quantity:
-        return f"{meaning}"
-    steps = {"printed": "to its last digit", "0": "exactly"}
-    return f"{meaning} in {field.unit}, {steps.get(field.step, f'to {field.step}')}"
-
-
-@patterns_app.command("check")
-def patterns_check(folder: Folder = None) -> None:
-    """Check every pattern against its own samples and against the others."""
-    from logparse import selfcheck
-    from logparse.errors import PatternError
-
-    known = _pattern_set(folder)
-    faults = selfcheck.check(known)
-    if faults:
-        for fault in faults:
-            _say(fault)
-        raise PatternError(f"{len(faults)} faults in {len(known.patterns)} patterns; see above")
-    outputs.write(
-        f"{len(known.patterns)} patterns, {len(known.prefixes)} prefixes: no fault (set {known.digest})", None
-    )
-
-
-@patterns_app.command("try")
-def patterns_try(
-    source: Sources = None, clipboard: Clipboard = False, quiet: Quiet = False, folder: Folder = None
-) -> None:
-    """Say which pattern read which line, and what it read."""
-    from logparse import match
-
-    known = _pattern_set(folder)
-    lines = []
-    for log in _open(source, clipboard, quiet):
-        for event in match.events(log, known):
-            facts = [f"{r.quantity}={r.value} {r.unit}" + (f" @{r.at}" if r.at else "") for r in event.readings]
-            facts += [f"{key}={text[:60]!r}" for key, text, _ in event.texts]
-            lines.append(f"{log.name}:{event.line.number}  {event.pattern.id}  {', '.join(facts)}")
-    outputs.write("\n".join(lines) or "no pattern matched", None)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from logparse.report import Capacity, Check, Number, Plane, Ref, Report, Row, RunReport, Spread, Step
 
-_KINDS = ("part", "remainder", "base", "outside", "child")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 20
 ESTIMATES = frozenset({"graph-estimate"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from logparse import __version__ as _tool_version
 from logparse import capacity, identity, plan_sglang, plan_vllm, ready
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from logparse.log import Log
     from logparse.report import Check, Row, Step
     from logparse.runs import Run
-
-
-class Plan(Protocol):
-    """What both engines' plans share."""
-
-    facts: Facts
-    total: Figure | None
 
 
 def reconcile(log: Log, *, total_memory: Interval | None = None, command: str | None = None) -> Report:

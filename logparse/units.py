@@ -107,15 +107,6 @@ def size_interval(text: str) -> Interval:
     return Interval.printed(f"{whole}.{decimals or 0}", step, unit)
 
 
-def parse_size(text: str) -> int:
-    """Read a size as `size_interval` does and return its middle in whole bytes.
-
-    Raises:
-        ValueError: `text` is not a positive size.
-    """
-    return round(size_interval(text).middle)
-
-
 def unit_bytes(unit: str) -> int | None:
     """Bytes in one of `unit`, or None where it is not a size.
 

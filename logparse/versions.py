@@ -40,11 +40,6 @@ class Version:
         )
 
     @property
-    def is_exact(self) -> bool:
-        """True for a published release; False for nightlies, development and local builds."""
-        return "+" not in self.text and "dev" not in self.text
-
-    @property
     def final(self) -> Version:
         """The release that this candidate or development build leads to, or itself."""
         release, stage, *_ = self.key

@@ -20,7 +20,7 @@ LOG_SIDE = ["sources", "prefilter", "unwrap", "patterns", "match", "attribution"
 FACADE = {"__init__", "__main__", "cli"}
 # Modules that an earlier one may import: the prefilter is part of a pattern set, and unwrapping reads its prefixes.
 ONLY_FOR = {
-    "typer": {"cli"},
+    "typer": {"cli", "cli_options", "cli_patterns"},
     "jinja2": {"render"},
     "rich": {"render"},
     "pandas": {"frames", "report", "compare"},

@@ -96,14 +96,19 @@ class VllmPlan:
 
     def parts(self) -> list[tuple[str, Figure | None]]:
         """Accounts inside the budget, in the order in which a report lists them."""
-        loaded = [("weights", self.weights), ("non_torch", self.non_torch)]
+        weights: list[tuple[str, Figure | None]] = [("weights", self.weights)]
+        other: list[tuple[str, Figure | None]] = [("non_torch", self.non_torch)]
         if self.weights is None and self.consumed is not None:
-            loaded = [("consumed", self.consumed)]
+            weights, other = [("consumed", self.consumed)], []
+        if self.facts.run.rules.get("device") == "cpu":
+            # The CPU worker takes what its process holds off the budget, and nothing for activations.
+            return [*weights, ("kv_cache", self.kv_cache)]
         return [
-            *loaded,
-            ("activations", self.activations),
-            ("graph_estimate", self.graph_estimate),
+            *weights,
             ("kv_cache", self.kv_cache),
+            ("activations", self.activations),
+            *other,
+            ("graph_estimate", self.graph_estimate),
         ]
 
     def base(self) -> tuple[str, Figure | None]:

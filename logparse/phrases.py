@@ -104,7 +104,7 @@ class Phrases:
         facts = {fact.name: fact for fact in run.facts}
         engine = words()["engine"][run.engine]
         parts = [f"{engine} {self._release(run)}".strip(), run.fact("model") or run.fact("architecture") or ""]
-        parts += [run.fact("dtype") or "", run.fact("quantization") or ""]
+        parts += [value for name in ("dtype", "quantization") if (value := run.fact(name)) and value != "auto"]
         if (kv := run.fact("kv_cache_dtype")) and kv != "auto":
             parts.append(f"KV {kv}")
         parts.append(_ranks(run))
@@ -207,12 +207,15 @@ class Phrases:
     def also(self, run: RunReport) -> list[Number]:
         """Sizes that stand in no ledger, without repeats."""
         titles = words()["also"]
-        found = {(n.quantity, n.value, n.label): n for n in run.numbers if n.quantity in titles and _is_possible(n)}
+        found = {
+            (n.quantity, n.value, n.label, n.role): n for n in run.numbers if n.quantity in titles and _is_possible(n)
+        }
         return list(found.values())[:12]
 
     def also_title(self, number: Number) -> str:
         """What such a size is."""
-        return str(words()["also"][number.quantity]) + (f" ({number.label})" if number.label else "")
+        extra = [x for x in (number.label, number.role if number.role == "draft" else None) if x]
+        return str(words()["also"][number.quantity]) + (f" ({', '.join(extra)})" if extra else "")
 
     def load_value(self, value: float, name: str) -> str:
         """A peak of the statistics, with its unit."""

@@ -166,7 +166,7 @@ def _pool_parts(plan: SglangPlan) -> list[tuple[str, Figure | None]]:
 
 
 def _unnamed(account: str) -> str | None:
-    return UNNAMED if account in ("pool_overhead", "pools") else None
+    return {"pool_overhead": UNNAMED, "pools": "pools-together"}.get(account)
 
 
 def _cap(plan: SglangPlan) -> str | None:

@@ -5,7 +5,7 @@ What a line says itself is kept; the rest follows from the order in which engine
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import regex
@@ -136,7 +136,7 @@ class _Pools:
     loads_begun: int = 0
     loads_ended: int = 0
     pools_ended: int = 0
-    checkpoints: int = 0
+    checkpoints: list[str] = field(default_factory=list)
 
     def role(self, event: Event, has_draft: bool) -> str | None:
         """`target` for the first model of a rank, `draft` for what comes after it; None where it has no meaning."""
@@ -145,8 +145,14 @@ class _Pools:
         if event.pattern.engine == "sglang":
             nth = self._sglang(event.pattern.marks, names)
         elif "checkpoint" in names and has_draft:
-            self.checkpoints, nth = self.checkpoints + 1, self.checkpoints
+            nth = self._checkpoint(next(r.value for r in event.readings if r.quantity == "checkpoint"))
         return None if nth is None else ("target" if nth == 0 else "draft")
+
+    def _checkpoint(self, size: str) -> int:
+        """Which checkpoint has this size, in order of appearance: several lines speak of one."""
+        if size not in self.checkpoints:
+            self.checkpoints.append(size)
+        return self.checkpoints.index(size)
 
     def _sglang(self, mark: str | None, names: set[str]) -> int | None:
         if mark == "load_begin":

@@ -209,3 +209,20 @@ def test_frames_have_one_row_per_account_and_check() -> None:
         "impossible",
     }
     assert made.checks["name"].iloc[0] == "load-step"
+
+
+def test_several_lines_on_one_checkpoint_are_no_draft() -> None:
+    said = "Filesystem type for checkpoints: EXT4. Checkpoint size: {} GiB. Available RAM: 90.00 GiB."
+    again = "the checkpoint size (66.97 GiB) exceeds 90% of available RAM (47.15 GiB)"
+    log = logparse.parse_text(
+        vllm(
+            said.format("66.97"),
+            again,
+            said.format("2.08"),
+            arguments="'model': 'm', 'speculative_config': {'model': 'd'}",
+        )
+    )
+    table = log.observations
+    roles = table[table["quantity"] == "checkpoint"].set_index("value")["role"]
+    assert set(roles[66.97]) == {"target"}
+    assert roles[2.08] == "draft"

@@ -44,7 +44,7 @@ def facts(run: Run) -> tuple[Fact, ...]:
     if run.version is not None:
         found.append(Fact("version", run.version.text, run.version_source or "log", _refs(run, "identity:version")))
     elif run.era is not None and run.engine in _SETTINGS:
-        found.append(Fact("version_range", str(run.era), "wording"))
+        found.append(Fact("version_range", str(run.era), run.era_source))
     if (kind := run.rules.get("device")) is not None:
         found.append(Fact("device_kind", kind, "wording"))
     model = model_name(run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from logparse import outcome
+from logparse import linenos, outcome
 from logparse.attribution import attributed
 from logparse.outcome import COMMON, ORDER
 from logparse.rules import Rules, rules_for
@@ -50,6 +50,24 @@ class Run:
 
     @cached_property
     def era(self) -> Releases | None:
+        """Releases that the run can be: by its wordings and, where it has no banner, by its line numbers."""
+        places = None if self.version else self._places
+        narrowed = places if self._wordings is None or places is None else self._wordings.intersect(places)
+        return narrowed if narrowed is not None and narrowed.spans else self._wordings
+
+    @cached_property
+    def era_source(self) -> str:
+        """What the era rests on: `wording`, or `places` where line numbers narrowed it."""
+        return "wording" if self.era == self._wordings else "places"
+
+    @cached_property
+    def _places(self) -> Releases | None:
+        lines = [e.line for e in self.events if e.pattern.engine == self.engine]
+        found = [(line.file, line.lineno) for line in lines if line.file is not None and line.lineno is not None]
+        return linenos.releases_at(self.engine, found)
+
+    @cached_property
+    def _wordings(self) -> Releases | None:
         """Releases that print all wordings seen, as far as they go together; None where there are none."""
         era: Releases | None = None
         for releases in dict.fromkeys(e.pattern.releases for e in self.events if e.pattern.engine == self.engine):

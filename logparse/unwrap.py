@@ -302,7 +302,7 @@ def _boundary(left: str, engine: str, patterns: PatternSet) -> bool:
     bare = left.rstrip()
     if not bare:
         return True
-    if bare[-1].isalnum() or bare[-1] in ",;%":
+    if bare[-1].isalnum() or bare[-1] in ",%":
         return False
     return not any(
         prefix.inside.search(left, timeout=1.0) for prefix in patterns.prefixes if engine in (prefix.engine, "common")

@@ -50,14 +50,14 @@ def _profiling_captures(events: list[Event]) -> list[Event]:
     last: dict[tuple[str, str | None, int | None], int] = {}
     for index, event in enumerate(events):
         if any(r.quantity == "kv_cache_available" for r in event.readings) and event.pattern.phase == "profile":
-            sized.setdefault(_replica(event), (index, seconds(event.line.time)))
+            sized.setdefault(replica_of(event.line.rank), (index, seconds(event.line.time)))
         last[event.pattern.name, event.line.process, event.line.pid] = index
     return [
         _relabel(event, PROFILING)
         if event.pattern.engine == "vllm"
         and event.pattern.phase in ("kv_cache", "capture")
-        and _is_before(index, event, sized.get(_replica(event)))
-        and _is_certain(index, event, sized[_replica(event)], last)
+        and _is_before(index, event, sized.get(replica_of(event.line.rank)))
+        and _is_certain(index, event, sized[replica_of(event.line.rank)], last)
         else event
         for index, event in enumerate(events)
     ]
@@ -80,9 +80,9 @@ def _is_certain(
     return earlier or last[event.pattern.name, event.line.process, event.line.pid] > index
 
 
-def _replica(event: Event) -> str | None:
-    """The data-parallel replica that an event belongs to."""
-    first = (event.line.rank or "").split("_")[0]
+def replica_of(rank: str | None) -> str | None:
+    """The data-parallel part of a rank; None where there is one engine only."""
+    first = (rank or "").split("_")[0]
     return first if first.startswith("DP") else None
 
 
@@ -172,8 +172,8 @@ def _speculates(events: list[Event]) -> bool:
     for event in events:
         for key, text, _ in event.texts:
             if key.startswith("settings:"):
-                value = parse_dump(text).get("speculative_config", parse_dump(text).get("speculative_algorithm"))
-                if not is_none(value):
+                dump = parse_dump(text)
+                if not is_none(dump.get("speculative_config", dump.get("speculative_algorithm"))):
                     return True
     return False
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from logparse.attribution import replica_of
 from logparse.facts import ASIDE, Facts, Figure, sum_of
 from logparse.ledger import check, refs
 from logparse.quantities import COUNTED_ANEW, LOAD_COLUMNS
@@ -43,8 +44,8 @@ def rows(run: Run, rank: str | None) -> tuple[Capacity, ...]:
         made.append(_row("max_concurrency", concurrency, "x", int(Fraction(at))))
         pool = _pool(engine)
         if pool is not None and concurrency.interval.low > 0:
-            each = Figure(pool.interval / concurrency.interval, "derived", pool.evidence + concurrency.evidence)
-            made.append(_row("bytes_per_request", each.by("KV cache ÷ concurrency"), "bytes", int(Fraction(at))))
+            each = (pool / concurrency).by("KV cache ÷ concurrency")
+            made.append(_row("bytes_per_request", each, "bytes", int(Fraction(at))))
     return (*made, *_tokens_of_blocks(engine), *_bytes_per_token(engine, rank))
 
 
@@ -54,12 +55,6 @@ def _tokens_of_blocks(engine: Facts) -> list[Capacity]:
     if blocks is None or size is None or engine.least("kv_cache_tokens") is not None:
         return []
     return [_row("kv_cache_tokens", (blocks * size).by("blocks × block size"), "tokens")]
-
-
-def replica_of(rank: str | None) -> str | None:
-    """The data-parallel part of a rank; None where there is one engine only."""
-    first = (rank or "").split("_")[0]
-    return first if first.startswith("DP") else None
 
 
 def _pool(engine: Facts) -> Figure | None:
@@ -100,8 +95,7 @@ def _bytes_per_token(facts: Facts, rank: str | None) -> list[Capacity]:
         pool = _pool(facts) if _counts_blocks(facts, tokens) else None
     if pool is None or pool.interval.low <= 0:
         return []
-    each = Figure(pool.interval / tokens.interval, "derived", pool.evidence + tokens.evidence)
-    return [_row("bytes_per_token", each.by("KV cache ÷ tokens, per rank"), "bytes")]
+    return [_row("bytes_per_token", (pool / tokens).by("KV cache ÷ tokens, per rank"), "bytes")]
 
 
 def _counts_blocks(facts: Facts, tokens: Figure) -> bool:

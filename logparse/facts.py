@@ -98,11 +98,7 @@ class Facts:
             label: only readings with this label; None: those without a label, or where there are none those
                 whose label does not stand for something else (`ASIDE`).
         """
-        readings = self._readings(quantity, role)
-        found = [(r, e) for r, e in readings if r.label == label]
-        if label is None and not found:
-            found = [(r, e) for r, e in readings if r.label not in ASIDE]
-        return _figure(quantity, found)
+        return _figure(quantity, _labelled(self._readings(quantity, role), label))
 
     def least(
         self, quantity: str, *, label: str | None = None, at: str | None = None, prefer: str | None = None
@@ -112,11 +108,8 @@ class Facts:
         vLLM 0.8.2 to 0.11.0 prints capacity per worker, before the engine settles for the smallest. Of equal ones the
         line of the rank `prefer` is named.
         """
-        readings = self._readings(quantity, None)
-        found = [(r, e) for r, e in readings if r.label == label and at in (None, r.at)]
-        if label is None and not found:
-            found = [(r, e) for r, e in readings if r.label not in ASIDE and at in (None, r.at)]
-        found = [(r, e) for r, e in found if not is_impossible(quantity, r)]
+        readings = [(r, e) for r, e in self._readings(quantity, None) if at in (None, r.at)]
+        found = [(r, e) for r, e in _labelled(readings, label) if not is_impossible(quantity, r)]
         if not found:
             return None
         reading, event = min(found, key=lambda pair: (interval_of(pair[0]).middle, pair[1].line.rank != prefer))
@@ -158,11 +151,9 @@ class Facts:
         wanted = role or "target"
         return [
             (reading, event)
-            for event in self.run.events
+            for reading, event in self.run.readings.get(quantity, ())
             if event.pattern.phase not in left_out and (event.role or "target") == wanted
             if self.is_mine(event.line.rank)
-            for reading in event.readings
-            if reading.quantity == quantity
         ]
 
     def is_mine(self, rank: str | None) -> bool:
@@ -170,6 +161,12 @@ class Facts:
         if rank is None or self.rank is None or rank == self.rank:
             return True
         return self.rank.startswith(f"{rank}_") or rank.startswith(f"{self.rank}_")
+
+
+def _labelled(readings: list[tuple[Reading, Event]], label: str | None) -> list[tuple[Reading, Event]]:
+    """Those with this label; for None those without one, else those whose label does not set them aside."""
+    found = [(r, e) for r, e in readings if r.label == label]
+    return found if found or label is not None else [(r, e) for r, e in readings if r.label not in ASIDE]
 
 
 def evidence_of(event: Event, line: int | None = None) -> Evidence:

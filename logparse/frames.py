@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from logparse.errors import UsageError
 from logparse.quantities import LOAD_COLUMNS, QUANTITIES
 from logparse.redact import redact as redacted
+from logparse.settings import is_none
 from logparse.times import DAY, seconds
 from logparse.units import unit_bytes
 
@@ -176,7 +177,7 @@ def model_name(run: Run) -> str | None:
 def setting_text(run: Run, name: str) -> str | None:
     """Value of a setting, None where it is not set or not said."""
     found = run.settings.get(name)
-    return None if found is None or found.value in ("None", "null", "") else found.value
+    return None if found is None or is_none(found.value) else found.value
 
 
 _LEFT_OUT = {"swa", "profiling", "with_graph_estimate"}

@@ -67,7 +67,7 @@ def _setting(run: Run, name: str) -> Fact | None:
     if setting is None:
         default = run.rules.default(name)
         return Fact(name, default, "default") if default is not None and run.has_arguments else None
-    if setting.value in ("None", "null", "", "[]", "{}"):
+    if is_none(setting.value) or setting.value in ("[]", "{}"):
         return None
     if name == "dtype" and setting.value == "auto" and (used := run.identity("dtype")):
         return Fact(name, used.removeprefix("torch."), "log", _refs(run, "identity:dtype"))

@@ -41,9 +41,9 @@ class SglangPlan:
         self.facts = facts
         self.total = facts.get("device_total") or total
         self.fraction = facts.setting("mem_fraction_static") or facts.get("memory_fraction")
+        self.draft_before_pools = facts.run.rules.get("draft_in_budget") == "yes"
         self.free_after_load = self._last("free_after_load")
         self.free_after_pool = self._last("free_after_pool")
-        self.draft_before_pools = facts.run.rules.get("draft_in_budget") == "yes"
         self.weights = facts.get("weights") or self._taken_by_load()
         self.draft_weights = facts.get("weights", role="draft")
         self.free_before_load = facts.get("free_before_load") or self._before_load()
@@ -64,9 +64,8 @@ class SglangPlan:
 
     def _last(self, quantity: str) -> Figure | None:
         """The reading that stands when the pools are done: the draft's where it comes before the target's graphs."""
-        if self.facts.run.rules.get("draft_in_budget") == "yes":
-            return self.facts.get(quantity, role="draft") or self.facts.get(quantity)
-        return self.facts.get(quantity)
+        drafts = self.facts.get(quantity, role="draft") if self.draft_before_pools else None
+        return drafts or self.facts.get(quantity)
 
     @property
     def reserve(self) -> Figure | None:

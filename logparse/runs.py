@@ -20,7 +20,7 @@ from logparse.versions import Releases, Version
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from logparse.match import Event
+    from logparse.match import Event, Reading
 
 _STARTS = ("start", "server_start")
 
@@ -108,6 +108,15 @@ class Run:
     def last_phase(self) -> str | None:
         """The furthest phase that the run reached."""
         return outcome.last_phase(self.events)
+
+    @cached_property
+    def readings(self) -> dict[str, list[tuple[Reading, Event]]]:
+        """All readings by quantity, each with its event, in the order of the log."""
+        found: dict[str, list[tuple[Reading, Event]]] = {}
+        for event in self.events:
+            for reading in event.readings:
+                found.setdefault(reading.quantity, []).append((reading, event))
+        return found
 
     def reached(self, phase: str) -> bool:
         """True where the run came to `phase`, or past it."""

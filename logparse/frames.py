@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from logparse.match import Event, Reading
     from logparse.runs import Run
+    from logparse.unread import Unread
 
 OBSERVATIONS: dict[str, str] = {
     "source": "string", "line": "Int64", "run": "Int64", "rank": "string", "role": "string", "process": "string",
@@ -31,6 +32,10 @@ OBSERVATIONS: dict[str, str] = {
 }  # fmt: skip
 """Columns and dtypes. `bytes` is value × unit for sizes and null otherwise; `elapsed` is in seconds since the
 first time that the run's source prints; `at` is in tokens."""
+
+UNREAD = {"source": "string", "line": "Int64", "text": "string", "times": "Int64", "near": "object"}
+"""Columns of the lines that were not read: the first of its shape, how many there are, and the patterns that it
+resembles (a tuple of their ids)."""
 
 LONGEST_TEXT = 600
 
@@ -112,6 +117,14 @@ def write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> None:
         table_of(rows).to_parquet(path, index=False)
     except ImportError:
         raise UsageError('writing parquet needs pyarrow: pip install "logparse[parquet]"') from None
+
+
+def unread_table(lines: Iterable[Unread], *, redact: bool = True) -> pd.DataFrame:
+    """Lines that look like memory and were not read, as a table."""
+    import pandas as pd
+
+    rows = [(u.source, u.line, redacted(u.text) if redact else u.text, u.times, u.near) for u in lines]
+    return pd.DataFrame(rows, columns=list(UNREAD)).astype(UNREAD)
 
 
 def load(table: pd.DataFrame) -> pd.DataFrame:

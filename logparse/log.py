@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logparse import frames, match, patterns, runs, sources
+from logparse import frames, match, patterns, runs, sources, unread
 from logparse.errors import NothingRecognised
 
 if TYPE_CHECKING:
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from logparse.match import Event
     from logparse.patterns import PatternSet
     from logparse.runs import Run
     from logparse.settings import Setting
     from logparse.sources import Source
+    from logparse.unread import Unread
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Log:
     digest: str
     """Names the pattern sets that read it."""
     redact: bool = field(default=True)
+    lines_unread: tuple[Unread, ...] = field(default=())
+    """Lines that look like memory and were not read."""
 
     @cached_property
     def observations(self) -> pd.DataFrame:
@@ -45,6 +49,11 @@ class Log:
     def load(self) -> pd.DataFrame:
         """The periodic statistics as a time series."""
         return frames.load(self.observations)
+
+    @cached_property
+    def unread(self) -> pd.DataFrame:
+        """Lines that look like memory and were not read, one row per shape of line; see `frames.UNREAD`."""
+        return frames.unread_table(self.lines_unread, redact=self.redact)
 
 
 def parse(path: str | Path, *, told: Sequence[Setting] = (), pattern_set: PatternSet | None = None) -> Log:
@@ -82,7 +91,14 @@ def read(
         NothingRecognised: no line of a known engine is in any of them.
     """
     known = pattern_set or patterns.default()
-    found = [event for log in logs for event in match.events(log, known)]
+    found: list[Event] = []
+    left: list[Unread] = []
+    for log in logs:
+        gatherer = unread.Gatherer(log.name, known)
+        for event in match.events(log, known, gatherer.see):
+            gatherer.cover(event)
+            found.append(event)
+        left += gatherer.found()
     parsed = runs.assemble(found, tuple(told))
     if not parsed:
         names = ", ".join(log.name for log in logs)
@@ -90,4 +106,4 @@ def read(
             f"{names}: no line of vLLM or SGLang recognised; give the engine's own start-up output "
             "(for example `kubectl logs --previous POD`), or see `logparse patterns try FILE`"
         )
-    return Log(tuple(log.name for log in logs), tuple(parsed), known.digest, redact)
+    return Log(tuple(log.name for log in logs), tuple(parsed), known.digest, redact, tuple(left))

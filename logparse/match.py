@@ -25,7 +25,7 @@ from logparse.units import BYTES
 from logparse.unwrap import Line, Passage, RawLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import regex
 
@@ -181,11 +181,17 @@ def last_digit(value: str) -> str:
 # -- from a source to events --------------------------------------------------------------------------------
 
 
-def events(source: Source, patterns: PatternSet) -> Iterator[Event]:
-    """Read a source and find its events, in the order in which they stand."""
+def _overlook(block: Block) -> None:
+    """See nothing."""
+
+
+def events(source: Source, patterns: PatternSet, see: Callable[[Block], None] = _overlook) -> Iterator[Event]:
+    """Read a source and find its events, in the order in which they stand; `see` is shown each block before."""
     before, held = "", None
     seen: deque[Event] = deque(maxlen=SEEN)
     for block in chain(source.blocks(), (None,)):
+        if block is not None:
+            see(block)
         if held is not None:
             behind = block.text[:AROUND] if block else ""
             for event in _block_events(held, before, behind, patterns, seen):

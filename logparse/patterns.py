@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -150,6 +150,23 @@ class Wrapping:
 
 
 @dataclass(frozen=True)
+class Looks:
+    """What a line looks like that speaks of memory; see `patterns/unread.toml`."""
+
+    figure: rx.Pattern[str]
+    topic: rx.Pattern[str]
+    logged: rx.Pattern[str]
+    set: rx.Pattern[str]
+    ignore: rx.Pattern[str]
+
+    def apply_to(self, line: str, near: str) -> bool:
+        """True where a line with a figure speaks of memory; `near` is the text around the figure."""
+        if not self.topic.search(near) or self.ignore.search(line):
+            return False
+        return self.logged.search(line) is not None or self.set.search(near) is not None
+
+
+@dataclass(frozen=True)
 class PatternSet:
     """All patterns, prefixes and wrappings in use, and the hash that names them."""
 
@@ -157,6 +174,7 @@ class PatternSet:
     prefixes: tuple[Prefix, ...]
     wrappings: tuple[Wrapping, ...]
     rank_tags: dict[str, str]
+    unread: Looks
     digest: str
 
     @cached_property
@@ -223,6 +241,7 @@ def load(folder: Traversable) -> PatternSet:
     prefixes: list[Prefix] = []
     wrappings: list[Wrapping] = []
     rank_tags: dict[str, str] = {}
+    unread = _looks({})
     digest = sha256()
     for file in _toml_files(folder):
         raw = file.read_bytes()
@@ -235,8 +254,10 @@ def load(folder: Traversable) -> PatternSet:
         wrappings += [_wrapping(entry, where) for entry in data.get("wrapping", [])]
         if "rank" in data:
             rank_tags[engine] = data["rank"]["regex"]
+        if "unread" in data:
+            unread = _looks(data["unread"])
     _no_duplicates(patterns)
-    return PatternSet(tuple(patterns), tuple(prefixes), tuple(wrappings), rank_tags, digest.hexdigest()[:6])
+    return PatternSet(tuple(patterns), tuple(prefixes), tuple(wrappings), rank_tags, unread, digest.hexdigest()[:6])
 
 
 def _toml_files(folder: Traversable) -> list[Traversable]:
@@ -331,3 +352,8 @@ def _wrapping(entry: dict[str, Any], where: str) -> Wrapping:
     if missing := {"name", "wrap"} - entry.keys():
         raise PatternError(f"{where}: wrapping lacks {', '.join(sorted(missing))}")
     return Wrapping(entry["name"], entry["wrap"], entry.get("line"), entry.get("escape"))
+
+
+def _looks(entry: dict[str, str]) -> Looks:
+    never = "(?!)"
+    return Looks(*(rx.compile(entry.get(f.name, never), rx.IGNORECASE) for f in fields(Looks)))

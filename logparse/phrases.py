@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from logparse.report import Capacity, Check, Number, Plane, Ref, Report, Row, RunReport, Spread, Step
+    from logparse.unread import Unread
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 BAR = 20
@@ -38,6 +39,8 @@ _AXES = {
     "PP": ("pipeline_parallel_size", "pp_size"),
     "DP": ("data_parallel_size", "dp_size"),
 }
+SHOWN = 140
+"""Characters that are shown of a line that was not read."""
 WIDE = 0.1 * GIB
 """An interval wider than this is printed with its half-width."""
 
@@ -324,7 +327,7 @@ class Phrases:
         """Where it is from."""
         return f"{item.formula or ''} {self.refs(item.evidence)}".strip()
 
-    def number_place(self, number: Number) -> str:
+    def number_place(self, number: Number | Unread) -> str:
         """Its line."""
         short = self.short.get(number.source)
         return f"{short}:{number.line}" if short else str(number.line)
@@ -339,6 +342,18 @@ class Phrases:
         """One line of the list of all numbers."""
         extra = " ".join(x for x in (number.rank, number.role, number.label) if x)
         return f"[{self.number_place(number)}] {number.quantity} = {self.number_value(number)}  {extra}".rstrip()
+
+    def unread_count(self, report: Report) -> str:
+        """How many lines were not read that look like memory."""
+        count = sum(line.times for line in report.unread)
+        kinds = len(report.unread)
+        return f"{count} {'line' if count == 1 else 'lines'}" + (f" of {kinds} kinds" if 1 < kinds < count else "")
+
+    def unread_line(self, line: Unread) -> str:
+        """Its place, how many others are like it, its text."""
+        others = f" ×{line.times}" if line.times > 1 else ""
+        text = line.text if len(line.text) <= SHOWN else f"{line.text[: SHOWN - 1]}…"
+        return f"[{self.number_place(line)}]{others}  {text}"
 
     def foot(self, report: Report) -> str:
         """What made the report, and how much it read."""

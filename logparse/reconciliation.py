@@ -10,6 +10,7 @@ from logparse import __version__ as _tool_version
 from logparse import capacity, identity, plan_sglang, plan_vllm, ready
 from logparse.facts import Facts, Figure, told
 from logparse.ledger import with_shares
+from logparse.redact import redact as redacted
 from logparse.report import Report, RunReport
 from logparse.units import Interval
 
@@ -32,7 +33,8 @@ def reconcile(log: Log, *, total_memory: Interval | None = None, command: str | 
     total = told(total_memory) if total_memory is not None else None
     solved = solve_total(log.parsed) if total is None else None
     runs = tuple(_run_report(run, total or solved, redact=log.redact) for run in log.parsed)
-    return Report(_tool_version, log.digest, log.sources, runs, command)
+    left = tuple(replace(u, text=redacted(u.text) if log.redact else u.text) for u in log.lines_unread)
+    return Report(_tool_version, log.digest, log.sources, runs, command, left)
 
 
 def _run_report(run: Run, total: Figure | None, *, redact: bool) -> RunReport:

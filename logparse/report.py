@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from logparse.errors import InputError
+from logparse.unread import Unread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,6 +212,8 @@ class Report:
     sources: tuple[str, ...]
     runs: tuple[RunReport, ...]
     command: str | None = None
+    unread: tuple[Unread, ...] = ()
+    """Lines that look like memory and were not read."""
     schema: str = field(default=SCHEMA)
 
     @property
@@ -267,7 +270,8 @@ class Report:
             raise InputError(f"this is not a report of schema {SCHEMA}")
         try:
             runs = tuple(_run(run) for run in data["runs"])
-            return cls(data["version"], data["patterns"], tuple(data["sources"]), runs, data.get("command"))
+            unread = tuple(_unread(item) for item in data.get("unread", ()))
+            return cls(data["version"], data["patterns"], tuple(data["sources"]), runs, data.get("command"), unread)
         except (KeyError, TypeError) as error:
             raise InputError(f"this report of schema {SCHEMA} is damaged: {error}") from None
 
@@ -284,6 +288,10 @@ def _run(data: dict[str, Any]) -> RunReport:
     load = Load(**data["load"]) if data["load"] else None
     plain = {k: data[k] for k in ("index", "engine", "outcome", "last_phase", "main_rank", "first_line")}
     return RunReport(**plain, **parts, failure=failure, load=load)
+
+
+def _unread(data: dict[str, Any]) -> Unread:
+    return Unread(**data | {"near": tuple(data["near"])})
 
 
 def _part(kind: type, item: dict[str, Any]) -> Any:

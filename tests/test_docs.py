@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import logparse
-from logparse import frames, patterns, report
+from logparse import frames, patterns, report, unread
 from logparse.cli import app
 from logparse.quantities import LOAD_COLUMNS
 from logparse.units import size_interval
@@ -21,7 +21,7 @@ PAGES = [ROOT / "README.md", ROOT / "patterns" / "README.md", *sorted((ROOT / "d
 PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 DATACLASSES = [
     report.Row, report.Check, report.Step, report.Capacity, report.Missing, report.Failure, report.Fact,
-    report.Spread, report.Number, report.Load, report.RunReport, report.Report,
+    report.Spread, report.Number, report.Load, report.RunReport, report.Report, unread.Unread,
 ]  # fmt: skip
 COMMANDS = ("report", "observe", "demo", "explain", "patterns list", "patterns show", "patterns try", "patterns check")
 HEADING = re.compile(r"^#+ (.+)$", re.M)

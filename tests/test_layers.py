@@ -16,7 +16,9 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.p
 NAMES = [".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in MODULES]
 
 FLOOR = {"errors", "resources", "units", "quantities", "times", "linenos", "versions", "settings", "rules"}
-LOG_SIDE = ["sources", "prefilter", "unwrap", "patterns", "match", "attribution", "outcome", "runs", "frames", "log"]
+LOG_SIDE = [
+    "sources", "prefilter", "unwrap", "patterns", "match", "unread", "attribution", "outcome", "runs", "frames", "log",
+]  # fmt: skip
 FACADE = {"__init__", "__main__", "cli"}
 # Modules that an earlier one may import: the prefilter is part of a pattern set, and unwrapping reads its prefixes.
 ONLY_FOR = {

@@ -43,7 +43,7 @@ def facts(run: Run) -> tuple[Fact, ...]:
     found = [Fact("engine", run.engine, "log")]
     if run.version is not None:
         found.append(Fact("version", run.version.text, run.version_source or "log", _refs(run, "identity:version")))
-    elif run.era is not None and run.engine in _SETTINGS:
+    if (run.version is None or not run.version.is_release) and run.era is not None and run.engine in _SETTINGS:
         found.append(Fact("version_range", str(run.era), run.era_source))
     if (kind := run.rules.get("device")) is not None:
         found.append(Fact("device_kind", kind, "wording"))

@@ -125,13 +125,17 @@ class Phrases:
         return " · ".join(part for part in parts if part)
 
     def _release(self, run: RunReport) -> str:
-        fact = next((f for f in run.facts if f.name in ("version", "version_range")), None)
-        if fact is None:
-            return "(release unknown)" if run.engine != "common" else ""
-        if fact.name == "version_range":
-            return f"(release {fact.value}, {words()['origin'][fact.origin]})"
-        where = self.refs(fact.evidence)
-        return f"{fact.value} {where or '(' + words()['origin'].get(fact.origin, fact.origin) + ')'}"
+        facts, origins = {fact.name: fact for fact in run.facts}, words()["origin"]
+        if inferred := facts.get("version_range"):
+            place = f"(release {inferred.value}, {origins[inferred.origin]})"
+        elif "version" in facts or run.engine == "common":
+            place = ""
+        else:
+            place = "(release unknown)"
+        if not (version := facts.get("version")):
+            return place
+        where = self.refs(version.evidence) or f"({origins.get(version.origin, version.origin)})"
+        return f"{version.value} {where} {place}".strip()
 
     def outcome_rest(self, run: RunReport) -> str:
         """How far the run came, where it did not come up."""

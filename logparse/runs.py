@@ -50,8 +50,8 @@ class Run:
 
     @cached_property
     def era(self) -> Releases | None:
-        """Releases that the run can be: by its wordings and, where it has no banner, by its line numbers."""
-        places = None if self.version else self._places
+        """Releases that the run can be: by its wordings and, where no banner names one, by its line numbers."""
+        places = None if self.version and self.version.is_release else self._places
         narrowed = places if self._wordings is None or places is None else self._wordings.intersect(places)
         return narrowed if narrowed is not None and narrowed.spans else self._wordings
 

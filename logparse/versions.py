@@ -45,6 +45,12 @@ class Version:
         release, stage, *_ = self.key
         return self if stage >= 0 else Version(self.text, (release, 0, 0, 0))
 
+    @property
+    def is_release(self) -> bool:
+        """False for a candidate, a nightly or a development build: what it prints lies between two releases."""
+        _, stage, _, dev = self.key
+        return stage >= 0 and dev == _NO_DEV
+
     def __lt__(self, other: Version) -> bool:
         return self.key < other.key
 

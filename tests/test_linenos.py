@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import logparse
 from logparse.linenos import releases_at
 from logparse.versions import Version
+from tests.logs import vllm
 
 
 def _version(text: str) -> Version:
@@ -55,3 +58,15 @@ def test_a_paste_without_banner_is_placed() -> None:
     assert _version("0.27.0") in run.era
     assert run.era_source == "places"
     assert "inferred from the line numbers" in logparse.reconcile(logparse.parse_text(text)).to_text()
+
+
+@pytest.mark.parametrize("build", ["0.1.dev18496+gd4e0675a7", "0.19.2rc1.dev134+gfe9c3d6c5"])
+def test_a_development_build_is_placed_between_releases_and_it_says_so(build: str) -> None:
+    said = ("Available KV cache memory: 8.0 GiB", "Model loading took 5.0 GiB memory and 1.500000 seconds")
+    report = logparse.reconcile(logparse.parse_text(vllm(*said, release=build)))
+    head = report.to_text().splitlines()[0]
+    assert build in head
+    assert "inferred from the wording" in head
+    assert report.runs[0].fact("version") == build
+    released = logparse.reconcile(logparse.parse_text(vllm(*said, release="0.19.0"))).to_text().splitlines()[0]
+    assert "inferred" not in released

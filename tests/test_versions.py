@@ -52,3 +52,17 @@ def test_intersections() -> None:
 def test_bad_ranges(text: str) -> None:
     with pytest.raises(PatternError):
         Releases.parse([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "released"),
+    [
+        ("0.19.0", True),
+        ("0.5.3.post1", True),
+        ("0.23.1rc1", False),
+        ("0.19.2rc1.dev134+gfe9c3d6c5", False),
+        ("0.1.dev9", False),
+    ],
+)
+def test_candidates_and_nightlies_are_no_releases(text: str, *, released: bool) -> None:
+    assert _version(text).is_release is released
